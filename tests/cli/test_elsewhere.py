@@ -106,12 +106,23 @@ def test_an_interpreter_that_cannot_do_it_is_refused_before_anything_runs(
     assert (f"{python} -m pip install " in result.stderr.replace("\n  ", " ")) is has_python
 
 
-def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
-    """A folder is no program either."""
-    for name in ("no-such-python", str(tmp_path)):
+def test_what_is_no_program_is_named(tmp_path: Path) -> None:
+    """Of the folder of an environment, the message has the Python in it."""
+    (tmp_path / "agent.py").touch()
+    environment = tmp_path / "my env"
+    (environment / "bin").mkdir(parents=True)
+    (environment / "bin" / "python").touch()
+    said = {
+        "no-such-python": "there is no program no-such-python",
+        "": "there is no program without a name",
+        str(tmp_path / "agent.py"): "is a file that cannot be executed",
+        str(tmp_path): "is a folder, and no Python",
+        str(environment): f"--python '{environment}/bin/python'",
+    }
+    for name, words in said.items():
         result = faultclock("doctor", "--python", name)
         assert result.exit_code == 2
-        assert f"--python: there is no program {name}" in result.stderr.replace("\n", "")
+        assert words.replace(" ", "") in "".join(result.stderr.split())
 
 
 def test_a_checkout_is_installed_from_its_folder(monkeypatch: pytest.MonkeyPatch) -> None:

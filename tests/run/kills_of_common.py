@@ -113,6 +113,38 @@ AGENTS: dict[str, tuple[str, str]] = {
     ),
 }
 
+_WRONG = "tests/run/wrong_agents.py:"
+#: Scenarios for whole agents, to a wrong one and the requirement that it breaks there.
+WHOLE_AGENTS: dict[str, tuple[str, str]] = {
+    "arguments-are-a-list": (f"{_WRONG}parser_raises", "COMMON-CRASH-01"),
+    "arguments-are-no-json": (f"{_WRONG}acts_on_half", "COMMON-CONSENT-03"),
+    "asked-about-broken-arguments": (f"{_WRONG}acts_on_half", "COMMON-CONSENT-03"),
+    "asked-beside-an-effect": ("mini-runtime-timeout-is-yes", "COMMON-CONSENT-01"),
+    "call-cut-in-a-stream": (f"{_WRONG}acts_on_half", "COMMON-CONSENT-03"),
+    "call-cut-in-its-arguments": (f"{_WRONG}acts_on_half", "COMMON-CONSENT-03"),
+    "cancelled-in-a-backoff-after-an-effect": (
+        "mini-runtime-backoff-swallows-cancel",
+        "COMMON-CANCEL-03",
+    ),
+    "down-for-good-after-an-effect": ("mini-runtime-saves-the-question-only", "COMMON-STORED-02"),
+    "killed-between-two-effects": (
+        "mini-runtime-forgets-the-turn-before",
+        "COMMON-EFFECT-02",
+    ),
+    "killed-in-a-backoff-after-an-effect": ("mini-runtime-leaves-orphans", "COMMON-RESULT-02"),
+    "limited-right-after-an-answer": (f"{_WRONG}gives_up", "COMMON-RETRY-02"),
+    "limited-right-after-an-effect-in-each-step": (
+        "mini-runtime-second-approval-sends-all-again",
+        "COMMON-RESULT-01",
+    ),
+    "one-of-two-acts-and-fails": (
+        "mini-runtime-tries-again-in-the-background",
+        "COMMON-EFFECT-01",
+    ),
+    "one-of-two-hangs": ("mini-runtime-one-failure-hides-the-rest", "COMMON-RESULT-04"),
+    "yes-after-a-cancel": ("mini-runtime-late-yes-runs-it", "COMMON-CONSENT-02"),
+}
+
 #: Scenarios of answers that are none, to a client that passes one on and one that does not.
 ENDINGS: dict[str, tuple[str, str]] = {
     "common/error-inside-a-choice": ("mini-common-drops-the-reason", "reference-common"),

@@ -174,7 +174,8 @@ def test_every_shipped_scenario_fits_or_says_why_not(own: tuple[ToolScript, ...]
         assert {tool.name for tool in fitted.world.tools} == {tool.name for tool in own}
         assert fitted_to_agent(fitted, own) == fitted
         for name, arguments in asked(fitted):
-            if name in {tool.name for tool in own} and arguments.startswith("{"):
+            whole = arguments.startswith("{") and arguments.endswith("}")
+            if name in {tool.name for tool in own} and whole:
                 assert misfit(TEXT, json.loads(arguments)) is None
     assert fits > 50
     assert all(reasons)

@@ -19,9 +19,10 @@ from faultclock.run.suite import SuiteRequest, run_suite
 from faultclock.subjects.binding import Binding
 from faultclock.subjects.registry import catalog
 from tests.run.conftest import loaded_model, shipped, shipped_scenario
-from tests.run.kills_of_common import AGENTS, CLIENTS, ENDINGS, REFERENCES
+from tests.run.kills_of_common import AGENTS, CLIENTS, ENDINGS, REFERENCES, WHOLE_AGENTS
 
 ROWS = {**CLIENTS, **AGENTS}
+_AGENTS = "common/agents/"
 
 
 @cache
@@ -60,6 +61,26 @@ def test_a_wrong_subject_breaks_the_requirement_and_the_reference_keeps_it(
     assert requirement in {of for _, of in killed}
     wanted = Verdict.FAIL if common().requirement(requirement).level == "MUST" else Verdict.WARN
     assert wanted in {item.verdict for item in against if _is(item, requirement)}
+
+
+@pytest.mark.parametrize("name", WHOLE_AGENTS)
+def test_a_scenario_for_whole_agents_is_failed_by_a_wrong_one_and_passed_by_the_reference(
+    name: str, bound: Callable[[str], Binding]
+) -> None:
+    """In one of its variants; the reference passes them all."""
+    wrong, requirement = WHOLE_AGENTS[name]
+    variants = [item for item in shipped("runtime") if item.id == f"{_AGENTS}{name}"]
+    bad = (Verdict.FAIL, Verdict.WARN)
+    against = findings(bound(wrong), *variants)
+    assert requirement in {item.requirement for item in against if item.verdict in bad}
+    right = findings(bound("reference-runtime"), *variants)
+    assert {item.verdict for item in right} <= {Verdict.PASS, Verdict.NOT_APPLICABLE}
+
+
+def test_each_scenario_for_whole_agents_has_its_wrong_one() -> None:
+    """One that nothing fails may be one that cannot be failed."""
+    found = {item.id for item in shipped("runtime") if item.id.startswith(_AGENTS)}
+    assert {f"{_AGENTS}{name}" for name in WHOLE_AGENTS} == found
 
 
 @pytest.mark.parametrize("scenario_id", ENDINGS)

@@ -53,7 +53,8 @@ FAMILIES = {
     "kode-sdk": 40,
     "error-matrix": 40,
 }
-MODELINE = "# yaml-language-server: $schema=../scenario.schema.json"
+#: The schema lies so many folders above a file.
+MODELINE = "# yaml-language-server: $schema={}scenario.schema.json"
 #: Scenarios in which nothing goes wrong, so that a subject that never works cannot hide.
 HEALTHY = {
     "afk/good-run",
@@ -110,7 +111,7 @@ def test_a_file_loads_and_its_id_is_its_place(id_: str) -> None:
 def test_a_file_begins_with_the_line_that_editors_read(id_: str) -> None:
     """Completion and hints work in a checkout without any set-up."""
     text = Path(PLACES[id_]).read_text("utf-8")
-    assert text.splitlines()[0] == MODELINE
+    assert text.splitlines()[0] == MODELINE.format("../" * id_.count("/"))
 
 
 def test_the_schema_beside_them_is_the_models() -> None:

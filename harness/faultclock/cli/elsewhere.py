@@ -15,6 +15,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from importlib import metadata
+from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 from urllib.parse import unquote, urlsplit
 
@@ -74,7 +75,7 @@ def _checked(value: str) -> str:
     """
     found = shutil.which(value)
     if found is None:
-        raise InputError(f"--python: there is no program {value}")
+        raise _no_program(value)
     python = os.path.abspath(found)  # noqa: PTH100 - a link to a Python stays that link
     try:
         done = subprocess.run(  # noqa: S603 - the person's own
@@ -104,6 +105,18 @@ def _checked(value: str) -> str:
         f"--python: {value} (Python {shown}) {lacks}, and this is {faultclock.__version__}",
         hint=shlex.join([python, "-m", "pip", "install", _requirement()]),
     )
+
+
+def _no_program(value: str) -> InputError:
+    """Return why `value` is no program; of the folder of an environment, what its Python is."""
+    path = Path(value)
+    if not value or not path.exists():
+        return InputError(f"--python: there is no program {value or 'without a name'}")
+    if path.is_dir():
+        within = path / "bin" / "python"
+        hint = f"--python {shlex.quote(str(within))}" if within.exists() else None
+        return InputError(f"--python: {value} is a folder, and no Python", hint=hint)
+    return InputError(f"--python: {value} is a file that cannot be executed")
 
 
 def _requirement() -> str:

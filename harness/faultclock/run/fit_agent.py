@@ -1,7 +1,8 @@
 """Fits a scenario to an agent that brings its own tools.
 
 Such an agent is handed none. Each tool of a scenario stands for one of them: one that needs an
-approval for one that needs one, one with effects for one that has effects. The model then asks for
+approval for one that needs one, one with effects for one that has effects; one that only reads for
+one that only reads, where there is one. The model then asks for
 that tool by its own name, with arguments that fit its own schema. Equal arguments stay equal, and
 different ones stay different.
 
@@ -140,6 +141,8 @@ def _chosen(place: _Place, free: Iterable[ToolScript]) -> ToolScript:
         of_gate = [tool for tool in of_gate if not tool.reads]
         if not of_gate:
             raise NoFit(f"one more tool that {wanted} and has effects")
+    elif script.reads:
+        of_gate.sort(key=lambda tool: not tool.reads)
     for tool in of_gate:
         if len(_samples(tool, place.asked)) == len(place.asked):
             return tool

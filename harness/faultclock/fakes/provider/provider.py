@@ -21,11 +21,12 @@ from faultclock.fakes.provider.doorkeeper import Doorkeeper, Memory
 from faultclock.fakes.provider.refusal_words import filled, truthful
 from faultclock.fakes.provider.script_check import check_script
 from faultclock.fakes.wire.answer import Answer, ErrorFacts
-from faultclock.fakes.wire.chat_messages import message_facts
+from faultclock.fakes.wire.chat_messages import message_facts, word_facts
 from faultclock.fakes.wire.delivery import Step, steps_of
 from faultclock.fakes.wire.dialect import Asked, Exchange, RateStanding
 from faultclock.fakes.wire.headers import merged, scrubbed, scrubbed_url
 from faultclock.fakes.wire.http_server import HttpRequest, names_of, scripted
+from faultclock.fakes.wire.in_words import Spoken, in_words, keep
 from faultclock.fakes.wire.injector import (
     Connecting,
     Fate,
@@ -48,6 +49,7 @@ from faultclock.model.scenario.fault import (
     HttpError,
     OkWithErrorBody,
     ResetBeforeResponse,
+    SlowDrip,
     Stall,
     StreamError,
     Truncate,
@@ -95,6 +97,7 @@ class ProviderState:
         memory: of its limits, and of how many it answered.
         kept: what its API keeps from one request to the next, by id.
         fitting: how many requests fitted each of the script's answers so far, by its place.
+        spoken: what it answered to which conversation.
     """
 
     injector: InjectorState = field(default_factory=lambda: InjectorState(attempts={}))
@@ -102,6 +105,7 @@ class ProviderState:
     memory: Memory = field(default_factory=Memory)
     kept: dict[str, Any] = field(default_factory=dict)
     fitting: dict[int, int] = field(default_factory=dict)
+    spoken: Spoken = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -262,7 +266,7 @@ class FakeProvider:
             unix_s=(self._wall_epoch_ns + now_ns) // SECOND_NS,
             think_ms=self._script.think_time // MILLISECOND_NS,
         )
-        asked = self._read(request, exchange)
+        asked = self._read(request, exchange, call)
         good = None
         if asked.refusal is None:
             good = self._dialect.good_answer(self._script, asked, exchange)
@@ -288,6 +292,9 @@ class FakeProvider:
         else:
             answer = self._answer(asked, exchange, good, fault)
             self._keep(answer, fault)
+            heard = fault is None or isinstance(fault, SlowDrip)
+            if self.observant and heard and (answer.tool_calls or asked.in_words):
+                keep(self._state.spoken, self._dialect.chat(asked), call, answer.tool_calls)
         event: tuple[bytes, ErrorFacts] | None = None
         if isinstance(fault, StreamError):
             data, error = self._dialect.error_event(
@@ -308,7 +315,7 @@ class FakeProvider:
             unanswered=self._is_unanswered(asked, fault),
         )
 
-    def _read(self, request: HttpRequest, exchange: Exchange) -> Asked:
+    def _read(self, request: HttpRequest, exchange: Exchange, call: str | None) -> Asked:
         """Return what `request` asks for; it is refused for the conversation in it as well."""
         asked = self._dialect.read(request)
         asked = self._dialect.recalled(asked, request, self._state.kept, exchange)
@@ -317,7 +324,11 @@ class FakeProvider:
         if self._script.answers:
             fitting = self._state.fitting
             return replace(asked, scripted=scripted(self._script.answers, fitting, request))
-        return replace(asked, refusal=objection(self._dialect, asked, self._objections))
+        asked = replace(asked, refusal=objection(self._dialect, asked, self._objections))
+        if not self.observant or asked.refusal is not None or asked.beside:
+            return asked
+        found = in_words(self._state.spoken, self._dialect.chat(asked), call)
+        return replace(asked, in_words=found)
 
     def _is_unanswered(self, asked: Asked, fault: Fault | None) -> bool:
         """Return whether the script has answers, and none for this request."""
@@ -459,7 +470,9 @@ class FakeProvider:
     def _told_the_model(self, asked: Asked) -> dict[str, object]:
         """Return what a request says to the model: of a runtime all, of others the tools alone."""
         if self.observant:
-            return {"messages": message_facts({"messages": self._dialect.chat(asked)})}
+            told = [word_facts(it.ids, it.text, left_out=it.left_out) for it in asked.in_words]
+            messages = message_facts({"messages": self._dialect.chat(asked)})
+            return {"messages": messages, **({"in_words": told} if told else {})}
         tools = offered_tools(asked.body)
         return {"tools": tools} if tools else {}
 

@@ -105,7 +105,8 @@ class SpokenDialect:
         if asked.shown is not None:
             return self._shown_answer(asked.shown, exchange)
         messages = self._reader.messages(asked.body)
-        says = said(script, exchange, messages, self._reader.turns(messages))
+        place = self._reader.turns(messages) + sum(it.left_out for it in asked.in_words)
+        says = said(script, exchange, messages, place)
         prompt = self._prompt(asked)
         scope = self._scope(asked, exchange, says, prompt)
         if self._filled("good.silent", scope):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -33,6 +33,19 @@ def message_facts(body: Mapping[str, Any]) -> list[dict[str, Any]]:
     if not isinstance(messages, list):
         return []
     return [_facts(item) for item in islice(messages, _MESSAGES_MAX) if isinstance(item, dict)]
+
+
+def word_facts(ids: Sequence[str], text: str, *, left_out: bool) -> dict[str, Any]:
+    """Return the facts of what a request says in words about the tool calls `ids`.
+
+    Args:
+        left_out: whether it has nothing of the answer that asked for them.
+    """
+    return {
+        "tool_call_ids": list(ids),
+        "content": without_secrets(text)[:_CONTENT_MAX],
+        "left_out": left_out,
+    }
 
 
 def _facts(message: Mapping[str, Any]) -> dict[str, Any]:

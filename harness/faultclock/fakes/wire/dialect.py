@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from faultclock.fakes.wire.answer import Answer, ErrorFacts
 from faultclock.fakes.wire.http_server import HttpRequest
+from faultclock.fakes.wire.in_words import InWords
 from faultclock.model.scenario.fault import AnswerEnd, AnswerEnds
 from faultclock.model.scenario.payload import ErrorPayload
 from faultclock.model.scenario.provider_script import HttpAnswer, ProviderScript, ToolCallReply
@@ -70,6 +71,7 @@ class Asked:
         scripted: the answer that the script has for it; None: the dialect has one.
         named: what it is called in a script, beside its method and its path.
         values: what an error repeats of it.
+        in_words: what it says in words about tools that the model asked for.
     """
 
     model: str | None
@@ -82,6 +84,7 @@ class Asked:
     scripted: HttpAnswer | None = None
     named: tuple[str, ...] = ()
     values: Mapping[str, Any] = field(default_factory=dict)
+    in_words: tuple[InWords, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

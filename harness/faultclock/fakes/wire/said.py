@@ -80,7 +80,7 @@ def said(script: ProviderScript, exchange: Exchange, messages: Sequence[Any], pl
 
     Args:
         messages: of the request, as JSON values.
-        place: how many of them are the model's own: the 0-based place in the script's replies.
+        place: how often the model spoke before: the 0-based place in the script's replies.
     """
     if not script.replies:
         ids = [token(exchange, f"tool/{index}", 24) for index in range(len(script.tool_calls))]

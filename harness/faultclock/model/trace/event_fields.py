@@ -132,6 +132,7 @@ class EventFields:
     hook = _text()
     host = _text()
     how = _text()
+    in_words = _list()
     input_problem = _text()
     interaction_kind = _any()
     interactor = _text()

@@ -94,6 +94,8 @@ Message = shape(
         "tool_calls": NotRequired[list_of(AskedTool)],
     },
 )
+#: What a request says in words about tool calls; `left_out`: it has nothing of their answer.
+InWords = shape("InWords", {"tool_call_ids": list_of(Text), "content": Text, "left_out": Flag})
 #: What a provider's error object says. Error payloads are data, so its members are, too.
 ErrorFacts = shape(
     "ErrorFacts",

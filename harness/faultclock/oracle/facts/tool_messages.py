@@ -119,7 +119,7 @@ def told_of(request: TraceEvent, tool_call: str) -> str | None:
         message
         for message in request.messages
         if message["role"] == "tool" and message.get("tool_call_id") == tool_call
-    ]
+    ] or [it for it in request.in_words if tool_call in it["tool_call_ids"]]
     return found[-1].get("content", "") if found else None
 
 

@@ -289,7 +289,8 @@ def _restart_trial(binding: Binding, run: _Run) -> Trial:
 
 def _results(request: Any) -> list[str]:
     """Return the texts of the results of tools that a request sends back."""
-    return [
+    in_words = [str(told["content"]) for told in request.get("in_words", ())]
+    return in_words + [
         str(message.get("content", ""))
         for message in request.get("messages", ())
         if message.get("tool_call_id") or message.get("role") == "tool"

@@ -8,7 +8,6 @@ Session of the SDK, which decides itself what is kept when. Tracing uploads are 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -18,7 +17,7 @@ from agents.memory.session import SessionABC
 from faultclock.model.scenario.tool_script import ToolScript
 from faultclock.subjects.frameworks.life import Life
 from faultclock.subjects.frameworks.mcp_tools import McpClient, Opened
-from faultclock.subjects.frameworks.own_tools import own_tool
+from faultclock.subjects.frameworks.own_tools import mapping_in, own_tool
 from faultclock.subjects.ports import Reply, Surroundings
 
 _UNTRACED = RunConfig(tracing_disabled=True)
@@ -122,7 +121,9 @@ class _Life(Life):
             await session.wait_for_person(state.to_json())
             for item in result.interruptions:
                 raw: Any = item.raw_item
-                why_not = await self.approved(raw.name, json.loads(raw.arguments), raw.call_id)
+                why_not = await self.approved(
+                    raw.name, mapping_in(raw.arguments) or {}, raw.call_id
+                )
                 if why_not:
                     state.reject(item, rejection_message=why_not)
                 else:

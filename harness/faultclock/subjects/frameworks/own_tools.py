@@ -102,7 +102,7 @@ class OwnTools:
         self, name: str, arguments: object, validated: bool
     ) -> tuple[Mapping[str, Any], Tool | None]:
         """Return the arguments, and the tool that the call goes through; None: it goes past."""
-        given, tool = _mapping(arguments), self._tools.get(name)
+        given, tool = mapping_in(arguments), self._tools.get(name)
         if given is None or tool is None:
             return {}, None
         if not validated and misfit(tool.contract.input_schema, given) is not None:
@@ -110,7 +110,8 @@ class OwnTools:
         return given, tool
 
 
-def _mapping(arguments: object) -> Mapping[str, Any] | None:
+def mapping_in(arguments: object) -> Mapping[str, Any] | None:
+    """Return the arguments of a call, a mapping or its JSON text; None where they are neither."""
     if isinstance(arguments, str):
         try:
             arguments = json.loads(arguments or "{}")

@@ -174,6 +174,7 @@ def _judge_dropped(history: History, requirements: tuple[str, ...]) -> Verdicts:
         if request is None:
             continue
         known = {item for wanted, given in _rounds(request.messages) for item in wanted + given}
+        known |= {id_ for told in request.in_words for id_ in told["tool_call_ids"]}
         dropped = [call.id for call in answer.tool_calls if call.id not in known]
         if dropped:
             yield broken(

@@ -210,6 +210,7 @@ def _never_served(history: History, model: ErrorModel) -> Iterator[Violation]:
     # Which answer of the conversation each good attempt was given.
     places = [
         sum(message.get("role") in _MODEL for message in attempt.asked.messages)
+        + sum(told["left_out"] for told in attempt.asked.in_words)
         for call in history.calls
         for attempt in call.attempts
         if attempt.outcome == "ok" and attempt.asked is not None

@@ -1,0 +1,92 @@
+"""A runtime that sends the result of a tool as a text, as AFK does, is judged by what it sends."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from faultclock.model.report.finding import Verdict
+from faultclock.model.trace.trace import Trace
+from faultclock.oracle.judge import judge
+from faultclock.run.execute import execute
+from faultclock.subjects.bind_runtime import runtime
+from faultclock.subjects.ports import Reply, Surroundings, ToolResult
+from tests.oracle.common_model import common
+from tests.run.runtime_runs import working
+from tests.run.small_runtime import _Session, _Small
+
+
+class _InWords(_Session):
+    """Leaves the calls of the model out; `tells` is what it makes of a result."""
+
+    def __init__(self, surroundings: Surroundings, tells: str | None) -> None:
+        super().__init__(surroundings)
+        self.tells = tells
+
+    def answered(self, reply: Reply) -> None:
+        if not reply.tool_calls:
+            super().answered(reply)
+
+    def done(self, call_id: str, result: ToolResult) -> None:
+        if self.tells is not None:
+            told = result.value if result.problem is None else result.problem.code
+            self.said(self.tells.format(told))
+
+
+def run(tells: str | None, **changes: Any) -> Trace:
+    """Return the run of a runtime that tells the model of results so."""
+
+    @runtime(id="in-words", inline=True, style="async")
+    async def made(surroundings: Surroundings) -> Any:
+        agent = _Small(surroundings)
+        agent.session = _InWords(surroundings, tells)
+        return agent
+
+    limits = {"virtual_time": "1m"}
+    return execute(working(**{"limits": limits} | changes), made, 0)
+
+
+def findings(trace: Trace) -> dict[str, tuple[Verdict, str]]:
+    """Return what the common model makes of a run, by check."""
+    found = judge(common(), trace).findings
+    return {item.check: (item.verdict, item.observed) for item in found if item.check}
+
+
+def asked(trace: Trace) -> list[Any]:
+    """Return what each request says in words."""
+    return [event.in_words for event in trace.of_kind("http.request")]
+
+
+told = partial(run, "[tool_result:write_file] {}")
+
+
+def test_the_model_reads_on() -> None:
+    """It asks for the tool once, and all of its conversation is served."""
+    trace = told()
+    assert [len(it) for it in asked(trace)] == [0, 1]
+    assert asked(trace)[1][0]["left_out"] is True
+    assert len(list(trace.of_kind("tool.called"))) == 1
+    returned = next(event for event in trace.of_kind("call.returned") if event.call == "ask/1")
+    assert returned.payload["text"] == "It is written."
+    found = findings(trace)
+    assert {name for name, (verdict, _) in found.items() if verdict is Verdict.FAIL} == set()
+    assert found["tools.paired"][0] is Verdict.NOT_APPLICABLE
+    assert found["evidence.exercised"][0] is Verdict.PASS
+
+
+def test_a_failure_is_read_in_the_text() -> None:
+    """So that a failure which reaches the model as a success is found all the same."""
+    tools = [
+        {"name": "write_file", "rules": [{"id": "gone", "then": {"fault": {"kind": "not_found"}}}]}
+    ]
+    honest, lying = told(tools=tools), run("done", tools=tools)
+    assert findings(honest)["tools.failure-told"][0] is Verdict.PASS
+    assert findings(lying)["tools.failure-told"][0] is Verdict.FAIL
+
+
+def test_a_result_that_never_comes_is_no_result() -> None:
+    """A runtime that says nothing of the tool asks the same again, and is answered the same."""
+    trace = run(None)
+    assert not any(asked(trace))
+    assert len(list(trace.of_kind("tool.called"))) > 1
+    assert findings(trace)["calls.end"][0] is Verdict.FAIL

@@ -1,0 +1,63 @@
+"""Wrong agents that the scenarios for whole agents need: the reference with one defect each.
+
+They stand in no catalogue: what they get wrong breaks demands of `common`, and no check of its own.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from faultclock.agents.calls import Call
+from faultclock.agents.stud_cli.provider import ProviderCall, TransportRetries
+from faultclock.agents.stud_cli.runtime import DECLARES, ReferenceRuntime
+from faultclock.agents.stud_cli.session import StudTurn
+from faultclock.subjects.bind_runtime import runtime
+from faultclock.subjects.ports import Reply, ToolCall, TypedError
+
+
+class _OneAttempt(TransportRetries):
+    def policy(self, failure: Any, kind: tuple[str, str]) -> None:
+        return None
+
+
+class _AskedOnce(ProviderCall):
+    retries_type = _OneAttempt
+
+
+class _GivesUp(ReferenceRuntime):
+    """Its client tries once, and nothing else tries again."""
+
+    provider_type = _AskedOnce
+
+
+class _Lenient(_AskedOnce):
+    async def receive(self) -> Reply:
+        try:
+            return await super().receive()
+        except TypedError:
+            name = self.request.tools[0]["function"]["name"]
+            return Reply(text="", tool_calls=(ToolCall(id="call_half", name=name, arguments="{}"),))
+
+
+class _ActsOnHalf(ReferenceRuntime):
+    """Where it cannot read a tool call, it makes one of what it could read."""
+
+    provider_type = _Lenient
+
+
+class _ParserRaises(ReferenceRuntime):
+    """Its parser of arguments raises, and the turn ends with that."""
+
+    def propose(self, turn: StudTurn, call_id: str, name: str, arguments: str) -> Call:
+        dict(json.loads(arguments))
+        return super().propose(turn, call_id, name, arguments)
+
+
+def _bound(id_: str, made: type[ReferenceRuntime]) -> Any:
+    return runtime(id=id_, title=id_, declares=DECLARES, inline=True)(made)
+
+
+gives_up = _bound("gives-up", _GivesUp)
+acts_on_half = _bound("acts-on-half", _ActsOnHalf)
+parser_raises = _bound("parser-raises", _ParserRaises)

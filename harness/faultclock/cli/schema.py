@@ -45,8 +45,9 @@ def command(what: str) -> None:
     """Print the JSON Schema of a format.
 
     Of files that people write: scenario, services (for --services), model (an error model), map (of
-    a foreign log), baseline, config (the table [tool.faultclock]). Of what --json writes: checkup (of `check`), report,
-    exploration, census, kills (of `mutate`), profile (of `infer`). Of each line of a trace: trace.
+    a foreign log), baseline, config (the table [tool.faultclock]). Of what --json writes: checkup
+    (of `check`), report, exploration, census, kills (of `mutate`), profile (of `infer`). Of each
+    line of a trace: trace.
     """
     from faultclock.load import schema
 

@@ -54,3 +54,56 @@ def test_a_target_of_which_nothing_is_said_stays_as_it_was_typed() -> None:
     """Also one that no command understands: the message is about what was typed."""
     assert speaking("a.py:b@", None) == "a.py:b@"
     assert speaking("a.py:b", "ollama", "messages") == "a.py:b@messages,ollama"
+
+
+ASKING = """
+import json, urllib.request
+
+def ask(prompt):
+    urllib.request.urlopen("https://flags.example.com/new-model", timeout=5).read()
+    body = {"model": "gpt-5-mini", "messages": [{"role": "user", "content": prompt}]}
+    asked = urllib.request.Request(
+        "https://api.openai.com/v1/chat/completions",
+        json.dumps(body).encode(),
+        {"Authorization": "Bearer k", "Content-Type": "application/json"},
+    )
+    with urllib.request.urlopen(asked, timeout=10) as answer:
+        return json.load(answer)["choices"][0]["message"]["content"]
+"""
+HOSTS = """services:
+  - host: flags.example.com
+    answers: [{request: GET /new-model, body: "no"}]
+"""
+
+
+def test_other_hosts_are_said_of_a_subject(tmp_path: Path) -> None:
+    """The run is played with them, and the command that shows it again names the file."""
+    (tmp_path / "client.py").write_text(ASKING)
+    (tmp_path / "hosts.yaml").write_text(HOSTS)
+    words = ("run", "rate-limits/retry-after-integer", "--subject", "client.py:ask", "-q")
+    done = process(tmp_path, *words, "--services", "hosts.yaml", "--json", "report.json")
+    assert done.returncode == 0, done.stderr
+    (run,) = json.loads((tmp_path / "report.json").read_text())["runs"]
+    assert run["ending"] == "completed"
+    assert "--subject client.py:ask@services=hosts.yaml" in run["replay"]
+    assert len(run["calls"][0]["attempts"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (None, "hosts.yaml"),
+        (HOSTS.replace("answers", "anwsers"), "hosts.yaml:3:5"),
+        ("hosts: []\n", "this is not a recording"),
+    ],
+    ids=["no file", "a wrong key", "something else"],
+)
+def test_a_wrong_file_of_hosts_is_refused(content: str | None, said: str, tmp_path: Path) -> None:
+    """Before anything runs, with the place of the mistake."""
+    (tmp_path / "client.py").write_text(ASKING)
+    if content is not None:
+        (tmp_path / "hosts.yaml").write_text(content)
+    done = process(tmp_path, "check", "client.py:ask", "--services", "hosts.yaml")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr

@@ -48,6 +48,7 @@ FAMILIES = {
     "exploration": 6,
     "shared": 18,
     "common": 20,
+    "mcp": 4,
     "relavium": 40,
     "afk": 50,
     "kode-sdk": 40,
@@ -59,6 +60,7 @@ MODELINE = "# yaml-language-server: $schema={}scenario.schema.json"
 HEALTHY = {
     "afk/good-run",
     "cancellation/two-turns-at-once",
+    "mcp/a-call-goes-well",
     "provider-transient/healthy-call",
     "provider-transient/healthy-tool-call",
     "provider-transient/stream-short-but-whole",

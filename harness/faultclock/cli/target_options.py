@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from functools import wraps
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import click
@@ -77,4 +79,7 @@ def speaking(
     # Imported here: most commands that take a target are given neither.
     from faultclock.subjects.adopt import said_of
 
+    if services is not None and Path(services).is_absolute():
+        # It stands in reports and in commands, which name no absolute path.
+        services = os.path.relpath(services)
     return said_of(subject, as_=as_, dialect=dialect, services=services)

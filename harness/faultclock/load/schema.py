@@ -30,6 +30,7 @@ from faultclock.model.report.gate import Baseline
 from faultclock.model.report.inferred import RetryProfile
 from faultclock.model.report.kill_matrix import KillMatrix
 from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.scenario.service_host import ServicesFile
 from faultclock.model.trace.events import event_types
 from faultclock.model.trace.trace import TraceFooter, TraceHeader
 
@@ -49,6 +50,11 @@ def error_model_schema() -> str:
 def foreign_map_schema() -> str:
     """Return the JSON Schema of a file that maps a foreign log, newline at the end."""
     return _schema_text(ForeignMap, "foreign-map", "Faultclock map of a foreign log")
+
+
+def services_schema() -> str:
+    """Return the JSON Schema of a file for `--services`, newline at the end."""
+    return _schema_text(ServicesFile, "services", "Faultclock services")
 
 
 def baseline_schema() -> str:

@@ -44,4 +44,6 @@ def wrong_services(document: Document, services: tuple[ServiceHost, ...]) -> Ite
             if then.error not in known:
                 where: Location = (SERVICES, place, "faults", number, "then", "error")
                 message = f"{script.dialect} has no error {then.error!r}"
-                yield document.problem(where, message, did_you_mean(then.error, tuple(known)))
+                yield document.problem(
+                    where, message, did_you_mean(then.error, tuple(sorted(known)))
+                )

@@ -26,6 +26,7 @@ from pydantic_core import to_jsonable_python
 
 from faultclock.model.scenario.tool_script import ToolScript
 from faultclock.subjects.frameworks.life import Life
+from faultclock.subjects.frameworks.mcp_tools import McpClient
 from faultclock.subjects.frameworks.own_tools import OwnTools, own_tool
 from faultclock.subjects.ports import Reply, Surroundings
 
@@ -42,6 +43,16 @@ def tools_of(agent: Agent[Any, Any]) -> tuple[ToolScript, ...]:
         for tool in _functions(agent)
     )
     return tuple(tool for tool in found if tool is not None)
+
+
+def servers_of(agent: Agent[Any, Any]) -> Iterator[McpClient]:
+    """Yield the agent's MCP servers: those of an `MCPToolset`, by the transport of its client."""
+    for toolset in agent.toolsets:
+        transport: Any = getattr(getattr(toolset, "client", None), "transport", None)
+        if hasattr(transport, "url"):
+            yield McpClient(url=transport.url)
+        elif hasattr(transport, "command"):
+            yield McpClient(command=(transport.command, *transport.args))
 
 
 def live(agent: Agent[Any, Any], surroundings: Surroundings) -> Life:

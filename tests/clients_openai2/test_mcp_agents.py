@@ -1,0 +1,50 @@
+"""Agents of the OpenAI Agents SDK whose tools come from MCP servers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from faultclock.errors import SubjectError
+from faultclock.run.prepare import prepare
+from faultclock.sim.patches import installed
+from tests.subjects.frameworks.mcp_agents import (
+    WAYS,
+    tools_stand_where_scenarios_have_tools,
+    written,
+)
+
+_SERVERS = {
+    "http": 'MCPServerStreamableHttp({"url": "http://localhost:8000/mcp"})',
+    "stdio": 'MCPServerStdio({"command": "npx", "args": ["-y", "@me/notes"]})',
+}
+_AGENT = """
+from agents import Agent
+from agents.mcp import MCPServerStdio, MCPServerStreamableHttp
+
+agent = Agent(name="Assistant", mcp_servers=[{server}])
+"""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _patched() -> Iterator[None]:
+    with installed():
+        yield
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_its_tools_stand_where_scenarios_have_tools(way: str, tmp_path: Path) -> None:
+    """Over HTTP and over stdio."""
+    spec = written(tmp_path, way, _AGENT.format(server=_SERVERS[way]))
+    tools_stand_where_scenarios_have_tools(prepare(spec), way)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_server_of_which_nothing_is_said_is_refused(way: str, tmp_path: Path) -> None:
+    """With the lines that would say it: no server of the user's is asked or started."""
+    spec = written(tmp_path, way, _AGENT.format(server=_SERVERS[way]))
+    with pytest.raises(SubjectError, match="nothing says which tools it has") as caught:
+        prepare(spec.partition("@services")[0])
+    assert "mcp: {tools:" in str(caught.value.hint)

@@ -119,8 +119,21 @@ def told_of(request: TraceEvent, tool_call: str) -> str | None:
         message
         for message in request.messages
         if message["role"] == "tool" and message.get("tool_call_id") == tool_call
-    ] or [it for it in request.in_words if tool_call in it["tool_call_ids"]]
-    return found[-1].get("content", "") if found else None
+    ]
+    if found:
+        return str(found[-1].get("content", ""))
+    for told in request.in_words:
+        if tool_call in told["tool_call_ids"]:
+            return _unframed(told)
+    return None
+
+
+def _unframed(told: Mapping[str, Any]) -> str:
+    """Return a result in words; only its last line where that is the object of a single call."""
+    content = str(told["content"])
+    last = content.rpartition("\n")[2]
+    is_object = len(told["tool_call_ids"]) == 1 and isinstance(loaded(last), Mapping)
+    return last if is_object else content
 
 
 def loaded(content: str) -> Any:

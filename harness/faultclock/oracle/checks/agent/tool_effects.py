@@ -148,10 +148,20 @@ def _is_judged_after_crash(history: History, model: ErrorModel) -> bool:
 
 
 def _was_told(history: History, call: ToolCall, earlier: Execution) -> bool:
-    """Return whether the request that `call` answers has the result of `earlier`."""
+    """Return whether the request that `call` answers has the result of `earlier`.
+
+    Or one before it in the same life: what a runtime tells the model and forgets in the next turn
+    is not lost with the crash.
+    """
     answer = next(item for item in history.answers if call in item.tool_calls)
-    asked = answer.attempt.asked
-    return asked is not None and told_of(asked, earlier.tool_call) is not None
+    last, life = answer.attempt.asked, answer.in_call.life
+    own = (item for item in history.calls if item.life == life)
+    requests = (attempt.asked for item in own for attempt in item.attempts)
+    return last is not None and any(
+        told_of(asked, earlier.tool_call) is not None
+        for asked in requests
+        if asked is not None and asked.seq <= last.seq
+    )
 
 
 def _how(first: _Happened) -> str:

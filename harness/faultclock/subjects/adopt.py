@@ -24,12 +24,12 @@ from faultclock.model.report.checkup import TakenFor
 from faultclock.model.scenario.provider_script import DEFAULT_DIALECT
 from faultclock.model.scenario.scenario import Role
 from faultclock.subjects.abilities import ABILITY_WORDS, with_word
+from faultclock.subjects.adopt_agents import AgentTarget, agent_target
 from faultclock.subjects.adopt_calls import async_call, sync_call
 from faultclock.subjects.adopt_clients import Client, client_of
 from faultclock.subjects.adopt_signature import FORMS, Form, wanted_by
 from faultclock.subjects.bind_runtime import runtime
 from faultclock.subjects.binding import Binding, default_id, is_async, provider_adapter, unwrapped
-from faultclock.subjects.frameworks.known import Known, agent_of
 from faultclock.subjects.locate import Located, imported, locate
 from faultclock.subjects.shipped import SHIPPED
 from faultclock.subjects.shipped_loading import miniatures, shipped_binding
@@ -195,9 +195,9 @@ def _adopted(found: Located, spec: str, as_: str | None, dialect: str | None) ->
             raise _bound_already(found.spec, target, as_)
         return _of_binding(spec, _speaking(target, dialect), "it is bound by its decorator")
     target = _object(found)
-    known = agent_of(target) if as_ in (None, _AGENT) else None
-    if known is not None:
-        return _of_agent(found, spec, target, known, dialect)
+    agent = agent_target(target, found.spec, said=as_ == _AGENT) if as_ in (None, _AGENT) else None
+    if agent is not None:
+        return _of_agent(found, spec, agent, dialect)
     client = client_of(target) if as_ in (None, _CLIENT) else None
     if client is not None:
         return _of_client(found, spec, target, client, dialect)
@@ -308,27 +308,22 @@ def _of_client(
     return Adopted(binding=binding, taken_for=taken_for, spec=spec)
 
 
-def _of_agent(found: Located, spec: str, target: Any, known: Known, dialect: str | None) -> Adopted:
-    framework = known.framework()
-    tools = framework.tools_of(target)
-
-    def live(surroundings: Any) -> Any:
-        return framework.live(target, surroundings)
-
+def _of_agent(found: Located, spec: str, target: AgentTarget, dialect: str | None) -> Adopted:
+    known = target.known
+    tools = target.tools()
     bound = runtime(
         id=f"{found.stem}:{found.name}",
         title=f"{known.name} agent as it is",
-        style=known.style,
+        style=target.style,
         distributions=known.distributions,
         dialect=dialect or DEFAULT_DIALECT,
         streams=known.streams,
-    )(live)
+    )(target.lives())
     binding = replace(bound, own_tools=tools, dialect_known=dialect is not None)
-    names = ", ".join(tool.name for tool in tools)
     taken_for = TakenFor(
         target=spec,
         kind=f"a whole agent ({known.name})",
-        because=f"its own tools are {names}" if tools else "it has no tools of its own",
+        because=target.because(tools),
         otherwise="name a function of a prompt that asks it, `def ask(prompt): ...`",
         dialect=binding.dialect if binding.dialect_known else "",
     )

@@ -174,7 +174,9 @@ class ToolRule(TriggeredRule):
 class ToolScript(SparseValue):
     """A fake tool."""
 
-    SPARSE: ClassVar[frozenset[str]] = frozenset({"policy", "required", "idempotent", "reads"})
+    SPARSE: ClassVar[frozenset[str]] = frozenset(
+        {"policy", "required", "idempotent", "reads", "through"}
+    )
 
     name: str = Field(pattern=r"^[A-Za-z_][A-Za-z0-9_-]{0,63}$")
     description: str = "A simulated tool."
@@ -205,6 +207,8 @@ class ToolScript(SparseValue):
     """Whether it may be executed twice without harm."""
     reads: bool = False
     """Whether it only reads: then an execution has no effect on the world."""
+    through: tuple[str, ...] = ()
+    """What the model has to call first to be offered it: handoffs, and agents as tools."""
     lives: tuple[int, ...] = ()
     """The lives of the subject (1-based) in which the runtime has it; empty: all of them."""
     rules: tuple[ToolRule, ...] = ()

@@ -39,7 +39,10 @@ class Known:
         extra: of the distribution that installs it; empty for one that is on no package index.
         distributions: names of the libraries whose versions belong in a trace.
         style: whether its turns are coroutines.
-        streams: whether it asks for streams, as its documentation begins with it.
+        streams: whether it asks for streams; True: a turn is made with its streaming call where a
+            scenario asks for one.
+        deps: whether its runs are given something beside the text: `live` takes it, and `check`
+            says before that whether the agent can be run with it.
     """
 
     package: str
@@ -49,7 +52,8 @@ class Known:
     extra: str
     distributions: tuple[str, ...]
     style: Literal["async", "sync"] = "async"
-    streams: Literal[False, "always"] = False
+    streams: bool | Literal["always"] = False
+    deps: bool = False
 
     def framework(self) -> Framework:
         """Import the file that takes it; the framework itself is imported already."""
@@ -65,6 +69,8 @@ FRAMEWORKS = (
         name="OpenAI Agents SDK",
         extra="openai-agents",
         distributions=("openai-agents",),
+        streams=True,
+        deps=True,
     ),
     Known(
         package="pydantic_ai",
@@ -73,6 +79,8 @@ FRAMEWORKS = (
         name="Pydantic AI",
         extra="pydantic-ai",
         distributions=("pydantic-ai-slim",),
+        streams=True,
+        deps=True,
     ),
     Known(
         package="langgraph",
@@ -81,6 +89,8 @@ FRAMEWORKS = (
         name="LangGraph",
         extra="langgraph",
         distributions=("langgraph",),
+        streams=True,
+        deps=True,
     ),
     Known(
         package="agno",

@@ -144,6 +144,10 @@ class SpokenDialect:
             usage=usage if is_told else None,
             can_end=True if says.in_place_of_text else None,
         )
+        if says.in_place_of_text and says.tool_calls:
+            # What a trace has of it is the answer that it stands for: no tool is to be called.
+            (call,) = answer.tool_calls
+            answer = replace(answer, text=call["arguments"], tool_calls=(), finish_reason="stop")
         if "kept" in self._hooks:
             answer = self._hooks["kept"](asked, answer, exchange)
         return answer

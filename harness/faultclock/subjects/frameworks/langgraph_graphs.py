@@ -24,8 +24,9 @@ from faultclock.subjects.frameworks.langgraph_interrupts import (
     reviewed,
     waiting_call,
 )
-from faultclock.subjects.frameworks.langgraph_parts import blocks, tools_in
+from faultclock.subjects.frameworks.langgraph_parts import tools_in
 from faultclock.subjects.frameworks.langgraph_saver import StoreSaver
+from faultclock.subjects.frameworks.langgraph_style import blocks
 from faultclock.subjects.frameworks.langgraph_tools import declared_tools, observe
 from faultclock.subjects.frameworks.life import Life, as_json, each, there
 from faultclock.subjects.ports import Reply, Surroundings
@@ -145,6 +146,6 @@ class _Life(Life):
         call = waiting_call(state.get("messages", []), set(self._asking), self._asked_about)
         if call is None:
             return resumption(asked, None, await self.approved("interrupt", {"value": value}, None))
-        self._asked_about.add(call["id"])
         why_not = await self.approved(call["name"], call["args"], call["id"])
+        self._asked_about.add(call["id"])
         return resumption(asked, self._asking[call["name"]], why_not)

@@ -73,9 +73,14 @@ class _Life(Life):
     def __init__(self, agent: Agent[Any], surroundings: Surroundings, given: Any) -> None:
         super().__init__(surroundings)
         self._agent, self._context = agent, _context(agent, given)
-        self._session = StoreSession(self, given if isinstance(given, SessionABC) else None)
+        self._own = given if isinstance(given, SessionABC) else None
+        self._session = StoreSession(self, self._own, surroundings.folder)
         for tool, _ in functions_of(agent):
             observe(tool, self.tools)
+
+    async def start(self) -> None:
+        """Open the session."""
+        await (super().start() if self._own is None else self._session.start())
 
     async def resume(self, kept: Mapping[str, Any]) -> None:
         """Take the history up, and the run that waits for a person."""

@@ -2,28 +2,37 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 from agents.memory.session import SessionABC
 
 from faultclock.subjects.frameworks.life import Life
 
+#: A file beside the user's database, as an application would have it.
+_WAITING = "waiting_run.json"
+
 
 class StoreSession(SessionABC):  # type: ignore[misc]  # stands in an environment of its own
     """A Session that keeps its items in the store of the scenario.
 
-    A run that waits for a person is kept there as well, where the items are in a session of the
-    user's own.
-
     Args:
-        own: the session of the user; None: there is none.
+        own: the session of the user, which keeps them instead; None: there is none.
+        folder: of the run: a run that waits for a person is kept there, beside a session of the
+            user's own.
     """
 
-    def __init__(self, life: Life, own: Any = None) -> None:
-        self._life, self._own = life, own
+    def __init__(self, life: Life, own: Any, folder: Path) -> None:
+        self._life, self._own, self._file = life, own, folder / _WAITING
         self.session_id = life.session_id
         self.items: list[Any] = []
         self.waiting: dict[str, Any] | None = None
+
+    async def start(self) -> None:
+        """Open the session of the user: what was kept beside it is read."""
+        if self._file.exists():
+            self.waiting = json.loads(self._file.read_text())
 
     async def wait_for_person(self, state: dict[str, Any] | None) -> None:
         """Keep the run that waits for a person; None: none does."""
@@ -63,4 +72,7 @@ class StoreSession(SessionABC):  # type: ignore[misc]  # stands in an environmen
         await self._keep()
 
     async def _keep(self) -> None:
+        if self._own is not None:
+            self._file.write_text(json.dumps(self.waiting))
+            return
         await self._life.keep({"items": self.items, "waiting": self.waiting})

@@ -8,15 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faultclock.fakes.wire.offered import offered_tools
+from faultclock.fakes.wire.offered import Demand, demand_of, offered_tools
 
+_NAMES = ["tools", "toolConfig", "functionDeclarations", "name", "type", "schema", "properties"]
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=3),
     lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(
-            st.sampled_from(["tools", "toolConfig", "functionDeclarations"]), inner, max_size=3
-        )
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(_NAMES), inner, max_size=3)
     ),
     max_leaves=8,
 )
@@ -38,7 +36,75 @@ def test_tools_are_counted_wherever_an_api_has_them(body: dict[str, Any], tools:
     assert offered_tools(body) == tools
 
 
-@given(st.dictionaries(st.sampled_from(["tools", "toolConfig"]), VALUES))
+@given(
+    st.dictionaries(
+        st.sampled_from(["tools", "toolConfig", "tool_choice", "response_format", "format"]), VALUES
+    )
+)
 def test_no_body_raises_anything(body: dict[str, Any]) -> None:
     """A body comes from code that may send anything."""
     assert offered_tools(body) >= 0
+    assert demand_of(body) is not None
+
+
+_FORM = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+_CITY = '{"city": "notes.txt"}'
+_OPENAI = [
+    {"type": "function", "function": {"name": "save", "parameters": {"type": "object"}}},
+    {"type": "function", "function": {"name": "final_result", "parameters": _FORM}},
+]
+_FLAT = [{"type": "function", "name": "final_result", "parameters": _FORM}]
+
+
+@pytest.mark.parametrize(
+    ("body", "demand"),
+    [
+        ({}, Demand()),
+        ({"tools": _OPENAI}, Demand()),
+        ({"tools": _OPENAI, "tool_choice": "auto"}, Demand()),
+        ({"tools": _OPENAI, "tool_choice": "required"}, Demand(tool=("final_result", _CITY))),
+        (
+            {"tools": _OPENAI, "tool_choice": {"type": "function", "function": {"name": "save"}}},
+            Demand(tool=("save", "{}")),
+        ),
+        ({"tools": _FLAT, "tool_choice": "required"}, Demand(tool=("final_result", _CITY))),
+        (
+            {"tools": [{"name": "it", "input_schema": _FORM}], "tool_choice": {"type": "any"}},
+            Demand(tool=("it", _CITY)),
+        ),
+        (
+            {
+                "tools": [
+                    {"functionDeclarations": [{"name": "it", "parametersJsonSchema": _FORM}]}
+                ],
+                "toolConfig": {"functionCallingConfig": {"mode": "ANY"}},
+            },
+            Demand(tool=("it", _CITY)),
+        ),
+        (
+            {
+                "toolConfig": {
+                    "tools": [{"toolSpec": {"name": "it", "inputSchema": {"json": _FORM}}}],
+                    "toolChoice": {"tool": {"name": "it"}},
+                }
+            },
+            Demand(tool=("it", _CITY)),
+        ),
+        ({"response_format": {"type": "text"}}, Demand()),
+        (
+            {"response_format": {"type": "json_schema", "json_schema": {"schema": _FORM}}},
+            Demand(text=_CITY),
+        ),
+        ({"text": {"format": {"type": "json_schema", "schema": _FORM}}}, Demand(text=_CITY)),
+        (
+            {"output_config": {"format": {"type": "json_schema", "schema": _FORM}}},
+            Demand(text=_CITY),
+        ),
+        ({"generationConfig": {"responseJsonSchema": _FORM}}, Demand(text=_CITY)),
+        ({"generationConfig": {"temperature": 1}}, Demand()),
+        ({"format": _FORM}, Demand(text=_CITY)),
+    ],
+)
+def test_what_a_request_demands_of_a_text(body: dict[str, Any], demand: Demand) -> None:
+    """A call of the last tool, or of a named one; JSON of a form; in each API's own way."""
+    assert demand_of(body) == demand

@@ -197,6 +197,7 @@ def test_a_runtime_is_tried_with_tools_approvals_and_a_restart() -> None:
     assert states(examination) == dict.fromkeys(
         (
             "a turn",
+            "a turn in a stream",
             "an error",
             "a tool",
             "a tool that fails",
@@ -213,6 +214,7 @@ def test_a_runtime_that_drops_problems_is_told() -> None:
     examination = examine(load_subject("openai-agent"))
     assert states(examination) == {
         "a turn": "works",
+        "a turn in a stream": "not tried",
         "an error": "works",
         "a tool": "works",
         "a tool that fails": "broken",

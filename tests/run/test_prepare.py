@@ -108,11 +108,11 @@ def test_an_inline_subject_runs_in_this_process(model: ErrorModel) -> None:
     assert (runs_here(inline=True), runs_here(warm_in_place=True), runs_here()) == (1, 0, 0)
 
 
-def test_a_runtime_is_healthy_when_it_can_do_one_turn() -> None:
-    """Its rehearsal is a turn, too, and one that fails at first."""
+def test_a_runtime_is_healthy_when_it_can_do_its_turns() -> None:
+    """Its rehearsal has such turns, too, and one that fails at first."""
     trace = execute(healthy_scenario("runtime"), small_runtime, 0)
     calls = [event.payload["call"] for event in trace.of_kind("call.returned")]
-    assert calls == ["start/1", "plain/1", "close/1"]
+    assert calls == ["start/1", "plain/1", "streamed/1", "close/1"]
     assert isinstance(warm(small_runtime), tuple)
 
 

@@ -160,7 +160,7 @@ def probed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Probed]:
     [
         ("client", "openai-chat", "as asked", None),
         ("elsewhere", "openai-compatible", "as asked", "https://api.groq.com/openai/v1"),
-        ("agent", "openai-chat", "never", None),
+        ("agent", "openai-chat", "as asked", None),
         ("claude", "anthropic-messages", "as asked", None),
         ("gateway", "anthropic-messages", "as asked", "https://gw.example.com/anthropic"),
         ("gemini", "gemini-generate-content", "as asked", None),

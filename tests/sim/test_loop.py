@@ -444,3 +444,23 @@ def test_a_set_of_tasks_iterates_in_the_order_of_creation() -> None:
 
     # The main coroutine is Task-1.
     assert value_of(subject) == [f"Task-{number}" for number in range(2, 52)]
+
+
+def test_generators_that_are_left_open_are_closed_in_the_order_of_their_beginnings() -> None:
+    """A set has the order of addresses, which two runs need not share."""
+    closed: list[int] = []
+
+    async def pieces(number: int) -> AsyncIterator[int]:
+        try:
+            yield number
+        finally:
+            closed.append(number)
+
+    async def subject() -> list[AsyncIterator[int]]:
+        opened = [pieces(number) for number in range(50)]
+        for one in (*opened[1::2], *opened[::2]):
+            await anext(one)
+        return opened
+
+    run(subject)
+    assert closed == [*range(1, 50, 2), *range(0, 50, 2)]

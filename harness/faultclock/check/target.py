@@ -62,11 +62,27 @@ def take(adopted: Adopted, wall_limit_s: float | None = None) -> Target:
     if spoken is not None and bound.dialect_known and len(bound.dialects) == 1:
         # Several APIs are asked at equal paths: the one that a person names is played.
         spoken = bound.dialect
+    abilities, taken_for = abilities_of(probed, wall_limit_s), adopted.taken_for
+    said = {"dialect": spoken or ""}
+    if bound.own_tools is not None:
+        said["because"] = f"{taken_for.because}; {_seen(abilities)}"
     return Target(
         spec=adopted.spec,
         binding=probed.binding,
-        taken_for=adopted.taken_for.model_copy(update={"dialect": spoken or ""}),
-        abilities=abilities_of(probed, wall_limit_s),
+        taken_for=taken_for.model_copy(update=said),
+        abilities=abilities,
         is_bound=adopted.is_bound,
         given_requests=adopted.given_requests,
     )
+
+
+def _seen(abilities: Abilities) -> str:
+    """Return what a healthy run showed of a whole agent."""
+    streams = {"never": "streams nothing", "as asked": "can stream", "always": "always streams"}
+    rows = (
+        (abilities.approvals, "asks a person for approvals", "asks no person"),
+        (abilities.sessions, "keeps its session", "keeps no session"),
+        (abilities.cancels, "can be cancelled", "cannot be cancelled"),
+    )
+    shown = (does if able else lacks for able, does, lacks in rows)
+    return f"it {', '.join((streams[abilities.streams], *shown))}"

@@ -315,7 +315,10 @@ def _lines(adopted: Adopted, found: Examination) -> Iterator[Line]:
     asks = binding.role in ("provider_adapter", "runtime")
     speaks = f" that speaks {binding.dialect}" if asks else ""
     yield Line(mark="✓", text=f"{subject.id}: {adopted.taken_for.kind}{speaks}")
-    yield Line(mark="✓", text=f"declares {declares}")
+    if binding.own_tools is None:
+        yield Line(mark="✓", text=f"declares {declares}")
+    else:
+        yield Line(mark="✓", text=adopted.taken_for.because)
     if step_ns := subject.timer_granularity_ns:
         yield Line(mark="✓", text=f"has timers in steps of {format_duration(step_ns)}")
     for name, version in sorted(subject.distributions.items()):

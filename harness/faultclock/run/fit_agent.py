@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from faultclock.model.scenario.fault import StreamError
 from faultclock.model.scenario.interaction_script import InteractorScript
 from faultclock.model.scenario.mishap import CancelRule, CrashRule
 from faultclock.model.scenario.provider_script import ProviderReply, ProviderScript, ToolCallReply
@@ -34,6 +35,8 @@ _DECLARED = {
     "lives": "lives",
     "on_cancel": "cancels",
 }
+#: What a tool of the subject declares, whatever it does in a scenario.
+_FACTS = ("name", "description", "input_schema", "reads", "service", "through")
 _BLANK = ToolScript(name="blank")
 #: What becomes of a call that a function cannot do: it returns a value, or raises.
 _NO_FUNCTION = ("partial", "output_malformed")
@@ -75,6 +78,9 @@ def fitted_to_agent(scenario: Scenario, own: tuple[ToolScript, ...]) -> Scenario
     """
     if scenario.role == "provider_adapter":
         scenario = _as_turns(scenario)
+    if needs_a_stream(scenario) and not any(task.stream for task in scenario.tasks):
+        tasks = tuple(task.model_copy(update={"stream": True}) for task in scenario.tasks)
+        scenario = scenario.model_copy(update={"tasks": tasks})
     names = {tool.name for tool in own}
     if {script.name for script in scenario.world.tools} == names:
         return scenario
@@ -84,6 +90,18 @@ def fitted_to_agent(scenario: Scenario, own: tuple[ToolScript, ...]) -> Scenario
         free = [tool for tool in own if tool.name not in taken]
         chosen[place.script.name] = _chosen(place, free)
     return _renamed(scenario, chosen, own)
+
+
+def needs_a_stream(scenario: Scenario) -> bool:
+    """Return whether nothing of it is left without streams, or a fault is met in a stream alone."""
+    if all(task.stream for task in scenario.tasks) and scenario.role == "provider_adapter":
+        return True
+    return any(
+        rule.when.stream
+        or isinstance(rule.then, StreamError)
+        or getattr(rule.then, "after_chunks", None) is not None
+        for rule in scenario.provider.faults
+    )
 
 
 def _as_turns(scenario: Scenario) -> Scenario:
@@ -185,7 +203,7 @@ def _renamed(
         if tool is None:
             return call
         arguments = samples[call.name][call.arguments]
-        return ToolCallReply(name=tool.name, arguments=arguments)
+        return ToolCallReply(name=tool.name, arguments=arguments, through=tool.through)
 
     def asking(script: ProviderScript) -> ProviderScript:
         replies = tuple(
@@ -231,8 +249,8 @@ def _in_place(tool: ToolScript, script: ToolScript | None) -> ToolScript:
     """Return a tool of the subject that behaves as a tool of the scenario does."""
     if script is None:
         return tool
-    names = ("name", "description", "input_schema", "reads", "service")
-    return script.model_copy(update={name: getattr(tool, name) for name in names})
+    facts = {name: getattr(tool, name) for name in _FACTS}
+    return script.model_copy(update=facts)
 
 
 def _name(value: Any, chosen: Mapping[str, ToolScript]) -> Any:

@@ -27,12 +27,12 @@ from faultclock.model.scenario.provider_script import DEFAULT_DIALECT
 from faultclock.model.scenario.scenario import Role
 from faultclock.model.scenario.service_host import ServiceHost
 from faultclock.subjects.abilities import ABILITY_WORDS, with_word
+from faultclock.subjects.adopt_agents import AgentTarget, agent_target
 from faultclock.subjects.adopt_calls import async_call, sync_call
 from faultclock.subjects.adopt_clients import Client, client_of
 from faultclock.subjects.adopt_signature import FORMS, Form, wanted_by
 from faultclock.subjects.bind_runtime import runtime
 from faultclock.subjects.binding import Binding, default_id, is_async, provider_adapter, unwrapped
-from faultclock.subjects.frameworks.known import Known, agent_of
 from faultclock.subjects.frameworks.mcp_tools import mcp_tools
 from faultclock.subjects.locate import Located, imported, locate
 from faultclock.subjects.shipped import SHIPPED
@@ -255,9 +255,9 @@ def _adopted(
             raise _bound_already(found.spec, target, as_)
         return _of_binding(spec, _speaking(target, dialect), "it is bound by its decorator")
     target = _object(found)
-    known = agent_of(target) if as_ in (None, _AGENT) else None
-    if known is not None:
-        return _of_agent(found, spec, target, known, dialect, services)
+    agent = agent_target(target, found.spec, said=as_ == _AGENT) if as_ in (None, _AGENT) else None
+    if agent is not None:
+        return _of_agent(found, spec, agent, dialect, services)
     client = client_of(target) if as_ in (None, _CLIENT) else None
     if client is not None:
         return _of_client(found, spec, target, client, dialect)
@@ -371,35 +371,27 @@ def _of_client(
 def _of_agent(
     found: Located,
     spec: str,
-    target: Any,
-    known: Known,
+    target: AgentTarget,
     dialect: str | None,
     services: tuple[ServiceHost, ...],
 ) -> Adopted:
-    framework = known.framework()
-    servers = getattr(framework, "servers_of", None)
-    of_servers = () if servers is None else mcp_tools(servers(target), services)
-    tools = (*framework.tools_of(target), *of_servers)
-
-    def live(surroundings: Any) -> Any:
-        return framework.live(target, surroundings)
-
+    known = target.known
+    tools = (*target.tools(), *mcp_tools(target.servers(), services))
     bound = runtime(
         id=f"{found.stem}:{found.name}",
         title=f"{known.name} agent as it is",
-        style=known.style,
+        style=target.style,
         distributions=known.distributions,
         dialect=dialect or DEFAULT_DIALECT,
         streams=known.streams,
-    )(live)
+    )(target.lives())
     binding = replace(
         bound, own_tools=tools, dialect_known=dialect is not None, remedies=known.remedies
     )
-    names = ", ".join(tool.name for tool in tools)
     taken_for = TakenFor(
         target=spec,
         kind=f"a whole agent ({known.name})",
-        because=f"its own tools are {names}" if tools else "it has no tools of its own",
+        because=target.because(tools),
         otherwise="name a function of a prompt that asks it, `def ask(prompt): ...`",
         dialect=binding.dialect if binding.dialect_known else "",
     )

@@ -32,7 +32,8 @@ from faultclock.fakes.wire.answer import Answer, ErrorFacts, Headers
 from faultclock.fakes.wire.dialect import Asked, Exchange, Heard, Shelf, Shown
 from faultclock.fakes.wire.event_stream import json_object
 from faultclock.fakes.wire.http_server import HttpRequest
-from faultclock.fakes.wire.said import Said, SaidToolCall, said, token
+from faultclock.fakes.wire.offered import demand_of
+from faultclock.fakes.wire.said import Said, SaidToolCall, led, said, token
 from faultclock.model.scenario.fault import HttpDate
 from faultclock.model.scenario.payload import ErrorPayload
 from faultclock.model.scenario.provider_script import ProviderScript
@@ -105,8 +106,10 @@ class SpokenDialect:
         if asked.shown is not None:
             return self._shown_answer(asked.shown, exchange)
         messages = self._reader.messages(asked.body)
-        place = self._reader.turns(messages) + sum(it.left_out for it in asked.in_words)
-        says = said(script, exchange, messages, place)
+        demand = demand_of(asked.body)
+        place = self._reader.turns(messages) - led(script, demand, self.chat(asked))
+        place += sum(it.left_out for it in asked.in_words)
+        says = said(script, exchange, messages, place, demand)
         prompt = self._prompt(asked)
         scope = self._scope(asked, exchange, says, prompt)
         if self._filled("good.silent", scope):
@@ -140,7 +143,12 @@ class SpokenDialect:
                 for call in scope["calls"]
             ),
             usage=usage if is_told else None,
+            can_end=True if says.in_place_of_text else None,
         )
+        if says.in_place_of_text and says.tool_calls:
+            # What a trace has of it is the answer that it stands for: no tool is to be called.
+            (call,) = answer.tool_calls
+            answer = replace(answer, text=call["arguments"], tool_calls=(), finish_reason="stop")
         if "kept" in self._hooks:
             answer = self._hooks["kept"](asked, answer, exchange)
         return answer

@@ -1,12 +1,64 @@
-"""How many tools a request offers to the model, in every API."""
+"""What a request offers to the model and demands of its answer, in every API."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
+
+from faultclock.model.json_sample import json_sample, object_sample
 
 #: Where an API has its tools in groups, the members of a group that hold them.
 _GROUPS = ("functionDeclarations", "function_declarations")
+#: What holds the name and the schema of a tool, where the tool is not that itself.
+_HOLDERS = ("function", "toolSpec")
+#: Members that hold the schema of a tool's arguments, or of an answer.
+_SCHEMAS = (
+    "parameters",
+    "parametersJsonSchema",
+    "input_schema",
+    "inputSchema",
+    "responseJsonSchema",
+    "responseSchema",
+    "json_schema",
+    "schema",
+    "json",
+)
+#: Members that only a schema has.
+_ENDS = frozenset({"properties", "$ref"})
+#: Where a body says that the model has to call a tool, as paths.
+_CHOICES = (
+    ("tool_choice",),
+    ("toolConfig", "toolChoice"),
+    ("toolConfig", "functionCallingConfig"),
+)
+#: The words for that: OpenAI's and Cohere's; Anthropic's, Mistral's and Gemini's.
+_MUST = ("required", "any")
+#: Where a body says what form its answer has to have, as paths.
+_FORMATS = (
+    ("response_format",),
+    ("text", "format"),
+    ("output_config", "format"),
+    ("output_format",),
+    ("generationConfig",),
+    ("format",),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Demand:
+    """What a request offers, and what it demands of an answer that is a text.
+
+    Attributes:
+        offers: the names of its tools, and arguments that fit each.
+        text: JSON of the form that it asks for, in place of any other text; None: it asks for none.
+        tool: name and arguments of a call that it asks for in place of a text, likewise.
+    """
+
+    offers: Mapping[str, str] = field(default_factory=dict, compare=False)
+    text: str | None = None
+    tool: tuple[str, str] | None = None
 
 
 def offered_tools(body: Mapping[str, Any]) -> int:
@@ -16,15 +68,77 @@ def offered_tools(body: Mapping[str, Any]) -> int:
         >>> offered_tools({"tools": [{"functionDeclarations": [{"name": "a"}, {"name": "b"}]}]})
         2
     """
-    config = body.get("toolConfig")
-    tools = body.get("tools") or (config.get("tools") if isinstance(config, Mapping) else None)
-    return sum(map(_tools_in, tools)) if isinstance(tools, list) else 0
+    return sum(1 for _ in _tools(body))
 
 
-def _tools_in(item: Any) -> int:
-    if isinstance(item, Mapping):
-        for name in _GROUPS:
-            group = item.get(name)
-            if isinstance(group, list):
-                return len(group)
-    return 1
+def demand_of(body: Mapping[str, Any]) -> Demand:
+    """Return what a request demands of an answer that is a text.
+
+    Where a tool has to be called, frameworks offer those that stand for the answer last.
+    """
+    offers = {
+        name: json.dumps(object_sample(_schema(tool) or {}))
+        for tool in _tools(body)
+        if (name := _name(tool))
+    }
+    must, named = _choice(body)
+    if must and offers:
+        name = named if isinstance(named, str) and named in offers else list(offers)[-1]
+        return Demand(tool=(name, offers[name]), offers=offers)
+    for path in _FORMATS:
+        schema = _schema(_at(body, path))
+        if schema is not None:
+            return Demand(text=json.dumps(json_sample(schema)), offers=offers)
+    return Demand(offers=offers)
+
+
+def _tools(body: Mapping[str, Any]) -> Iterator[Any]:
+    tools = body.get("tools") or _at(body, ("toolConfig", "tools"))
+    for item in tools if isinstance(tools, list) else ():
+        groups = [item.get(name) for name in _GROUPS] if isinstance(item, Mapping) else []
+        group = next((it for it in groups if isinstance(it, list)), None)
+        yield from [item] if group is None else group
+
+
+def _choice(body: Mapping[str, Any]) -> tuple[bool, str | None]:
+    """Return whether a tool has to be called, and which one if that is said."""
+    for path in _CHOICES:
+        choice = _at(body, path)
+        if isinstance(choice, str):
+            return choice.lower() in _MUST, None
+        if isinstance(choice, Mapping):
+            held = _held(choice.get("tool", choice))
+            allowed = choice.get("allowedFunctionNames")
+            named = _name(held) or (allowed[0] if isinstance(allowed, list) and allowed else None)
+            said = str(choice.get("type") or choice.get("mode") or "").lower()
+            return said in (*_MUST, "tool", "function") or bool(
+                {"any", "tool"} & set(choice)
+            ), named
+    return False, None
+
+
+def _held(tool: Any) -> Any:
+    inner = (tool.get(name) for name in _HOLDERS) if isinstance(tool, Mapping) else ()
+    return next((item for item in inner if isinstance(item, Mapping)), tool)
+
+
+def _name(tool: Any) -> str | None:
+    held = _held(tool)
+    name = held.get("name") if isinstance(held, Mapping) else None
+    return name if isinstance(name, str) else None
+
+
+def _schema(holder: Any) -> Mapping[str, Any] | None:
+    """Return the JSON Schema that a tool or a form of an answer has; None where it has none."""
+    inner = _held(holder)
+    found = inner if isinstance(inner, Mapping) and _ENDS & set(inner) else None
+    while isinstance(inner, Mapping) and not _ENDS & set(inner):
+        inner = next((inner[name] for name in _SCHEMAS if name in inner), None)
+        found = inner if isinstance(inner, Mapping) else found
+    return found
+
+
+def _at(body: Any, path: tuple[str, ...]) -> Any:
+    for name in path:
+        body = body.get(name) if isinstance(body, Mapping) else None
+    return body

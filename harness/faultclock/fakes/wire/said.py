@@ -8,11 +8,12 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from faultclock.fakes.wire.dialect import Exchange
+from faultclock.fakes.wire.offered import Demand
 from faultclock.model.scenario.fault import AnswerEnd, AnswerEnds
 from faultclock.model.scenario.provider_script import ProviderScript, ToolCallReply
 
@@ -51,12 +52,14 @@ class Said:
     Attributes:
         refusal: what it says in place of an answer.
         ends: how it is not a whole answer; None: it is one.
+        in_place_of_text: its call is the answer, since the request demands one.
     """
 
     text: str | None
     tool_calls: tuple[SaidToolCall, ...]
     refusal: str | None = None
     ends: AnswerEnd | None = None
+    in_place_of_text: bool = False
 
     @property
     def finish_reason(self) -> str:
@@ -72,7 +75,13 @@ class Said:
         return sum(map(tokens_of, texts))
 
 
-def said(script: ProviderScript, exchange: Exchange, messages: Sequence[Any], place: int) -> Said:
+def said(
+    script: ProviderScript,
+    exchange: Exchange,
+    messages: Sequence[Any],
+    place: int,
+    demand: Demand = Demand(),  # noqa: B008 - frozen
+) -> Said:
     """Return what the model says to `messages`.
 
     Within a conversation the ids of tool calls follow from the messages, so that a request that
@@ -81,17 +90,24 @@ def said(script: ProviderScript, exchange: Exchange, messages: Sequence[Any], pl
     Args:
         messages: of the request, as JSON values.
         place: how often the model spoke before: the 0-based place in the script's replies.
+        demand: what the request has in place of a text.
     """
     if not script.replies:
-        ids = [token(exchange, f"tool/{index}", 24) for index in range(len(script.tool_calls))]
-        return _ended(_worded(script.reply, script.tool_calls, ids), exchange.ends)
-    reply = script.replies[min(place, len(script.replies) - 1)]
-    text = f"{exchange.seed}/{place}/{_SORTED.encode(messages)}"
-    ids = [
-        hashlib.sha256(f"{text}/tool/{index}".encode("utf-8", "surrogatepass")).hexdigest()[:24]
-        for index in range(len(reply.tool_calls))
-    ]
-    return _ended(_worded(reply.text, reply.tool_calls, ids), exchange.ends)
+        text, asked = script.reply, script.tool_calls
+        calls = _meeting(demand, asked)
+        ids = [token(exchange, f"tool/{index}", 24) for index in range(len(calls))]
+    else:
+        reply = script.replies[min(place, len(script.replies) - 1)]
+        text, asked = reply.text or script.reply, reply.tool_calls
+        calls = _meeting(demand, asked)
+        seed = f"{exchange.seed}/{place}/{_SORTED.encode(messages)}"
+        ids = [
+            hashlib.sha256(f"{seed}/tool/{index}".encode("utf-8", "surrogatepass")).hexdigest()[:24]
+            for index in range(len(calls))
+        ]
+    whole = _worded(demand.text or text, calls, ids)
+    whole = replace(whole, in_place_of_text=bool(calls) and not asked)
+    return _ended(whole, exchange.ends)
 
 
 def split_text(text: str) -> tuple[str, ...]:
@@ -114,6 +130,41 @@ def token(exchange: Exchange, purpose: str, length: int) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:length]
 
 
+def led(script: ProviderScript, demand: Demand, chat: Sequence[Mapping[str, Any]]) -> int:
+    """Return how many messages of the model's only led to a tool that it is offered now.
+
+    Args:
+        chat: the conversation, as OpenAI's chat has it.
+    """
+    asked = [call for reply in script.replies for call in reply.tool_calls if call.through]
+    if not any(call.name in demand.offers for call in asked):
+        return 0
+    ways = {name for call in asked for name in call.through}
+    called = (
+        {call["function"]["name"] for call in message.get("tool_calls") or ()}
+        for message in chat
+        if message.get("role") == "assistant"
+    )
+    return sum(bool(names) and names <= ways for names in called)
+
+
+def _meeting(demand: Demand, calls: tuple[ToolCallReply, ...]) -> tuple[ToolCallReply, ...]:
+    """Return the calls of an answer: as far as they are offered, and one where it is demanded."""
+    calls = tuple(it for call in calls if (it := _way_to(call, demand)) is not None)
+    if calls or demand.tool is None:
+        return calls
+    name, arguments = demand.tool
+    return (ToolCallReply(name=name, arguments=arguments),)
+
+
+def _way_to(call: ToolCallReply, demand: Demand) -> ToolCallReply | None:
+    """Return a call, or what leads to it where it is not offered; None: nothing does."""
+    if not call.through or call.name in demand.offers:
+        return call
+    way = next((name for name in reversed(call.through) if name in demand.offers), None)
+    return None if way is None else ToolCallReply(name=way, arguments=demand.offers[way])
+
+
 def _worded(text: str, calls: tuple[ToolCallReply, ...], ids: Sequence[str]) -> Said:
     return Said(
         text=None if calls else text,
@@ -125,16 +176,18 @@ def _worded(text: str, calls: tuple[ToolCallReply, ...], ids: Sequence[str]) -> 
 
 
 def _ended(whole: Said, ends: AnswerEnds | None) -> Said:
-    """Return what is said of a text that does not come to its end."""
-    if ends is None or whole.text is None:
+    """Return what is said of an answer that does not come to its end."""
+    if ends is None or (whole.text is None and not whole.in_place_of_text):
         return whole
     match ends.how:
         case "refused":
-            return replace(whole, text=None, refusal=_REFUSAL, ends=ends.how)
+            return replace(whole, text=None, tool_calls=(), refusal=_REFUSAL, ends=ends.how)
         case "empty":
-            return replace(whole, text=None if ends.null else "", ends=ends.how)
+            text = None if ends.null else ""
+            return replace(whole, text=text, tool_calls=(), ends=ends.how)
         case _:
-            pieces = split_text(whole.text)
+            # A call that was cut is no call: a provider hands none on.
+            pieces = split_text(whole.text or "")
             half = -(-len(pieces) // 2)
             told = pieces[: half if ends.after_tokens is None else ends.after_tokens]
-            return replace(whole, text="".join(told), ends=ends.how)
+            return replace(whole, text="".join(told), tool_calls=(), ends=ends.how)

@@ -20,12 +20,16 @@ PayloadName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")]
 DEFAULT_DIALECT = "openai-chat"
 
 
-class ToolCallReply(Value):
+class ToolCallReply(SparseValue):
     """A tool call that the provider's good answer asks for."""
+
+    SPARSE: ClassVar[frozenset[str]] = frozenset({"through"})
 
     name: str
     arguments: str
     """The arguments as the JSON text that the provider sends."""
+    through: tuple[str, ...] = ()
+    """Tools that are called in its place as long as a request does not offer it."""
 
 
 class ProviderReply(Value):

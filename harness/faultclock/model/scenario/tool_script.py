@@ -175,7 +175,7 @@ class ToolScript(SparseValue):
     """A fake tool."""
 
     SPARSE: ClassVar[frozenset[str]] = frozenset(
-        {"policy", "required", "idempotent", "reads", "service"}
+        {"policy", "required", "idempotent", "reads", "service", "through"}
     )
 
     name: str = Field(pattern=r"^[A-Za-z_][A-Za-z0-9_-]{0,63}$")
@@ -210,6 +210,8 @@ class ToolScript(SparseValue):
     service: str | None = None
     """The service of the scenario that it belongs to: a server of the Model Context Protocol. Only
     an agent that brings its own tools can have it."""
+    through: tuple[str, ...] = ()
+    """What the model has to call first to be offered it: handoffs, and agents as tools."""
     lives: tuple[int, ...] = ()
     """The lives of the subject (1-based) in which the runtime has it; empty: all of them."""
     rules: tuple[ToolRule, ...] = ()

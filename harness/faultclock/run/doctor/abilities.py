@@ -10,9 +10,10 @@ from __future__ import annotations
 from typing import Any
 
 from faultclock.model.scenario.scenario import Scenario, scenario_of
-from faultclock.model.trace.trace import CUT_SHORT, Trace
+from faultclock.model.trace.trace import CUT_SHORT
 from faultclock.run.bind_scenario import agent_lacks
 from faultclock.run.doctor.probe import Probed
+from faultclock.run.doctor.trials import goes_on
 from faultclock.run.suite import run_one
 from faultclock.subjects.abilities import Abilities
 from faultclock.subjects.binding import Binding
@@ -86,18 +87,8 @@ def abilities_of(probed: Probed, wall_limit_s: float | None = None) -> Abilities
         tools=any(trace.of_kind("tool.called"))
         or bool(binding.own_tools and any(trace.of_kind("call.raised"))),
         approvals=any(trace.of_kind("interaction.shown")),
-        sessions=any(trace.of_kind("store.asked")) or _goes_on(trace),
+        sessions=any(trace.of_kind("store.asked")) or goes_on(trace),
         cancels=not any(trace.of_kind("cancel.unsupported")),
-    )
-
-
-def _goes_on(trace: Trace) -> bool:
-    """Return whether a fresh process knew what was said before, wherever it was kept."""
-    _, *later = (event.seq for event in trace.of_kind("process.started"))
-    return any(
-        sum(message["role"] == "user" for message in event.payload["messages"]) > 1
-        for event in trace.of_kind("http.request")
-        if later and event.seq > later[0]
     )
 
 

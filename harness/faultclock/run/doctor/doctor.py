@@ -35,6 +35,7 @@ _TRIED: Mapping[tuple[Role, str], str] = {
     ("provider_adapter", "plain"): "a plain answer",
     ("provider_adapter", "streamed"): "a streamed answer",
     ("runtime", "plain"): "a turn",
+    ("runtime", "streamed"): "a turn in a stream",
     ("tool", "plain"): "a call with its fixture `valid`",
     ("session_store", "write"): "a write",
     ("session_store", "read"): "a read",
@@ -75,7 +76,7 @@ def examine(binding: Binding, *, isolate: bool = True, given_requests: bool = Tr
     """
     trace = run_one(healthy_scenario(binding.role), binding, 0, isolate=isolate)
     trials = [_of_task(trace, task.id) for task in trace.header.scenario.tasks]
-    if binding.role == "provider_adapter":
+    if binding.role in ("provider_adapter", "runtime"):
         trials = [trials[0], _streamed(trials[1], trace, binding, given_requests=given_requests)]
     problems = (*_OF_ROLE[binding.role](trace), *_of_any(trace))
     if not problems and all(item.state != "broken" for item in trials):
@@ -123,6 +124,8 @@ def _streamed(trial: Trial, trace: Trace, binding: Binding, *, given_requests: b
             state="not tried",
             found="it declares that it never asks for a stream",
         )
+    if binding.role == "runtime":
+        return Trial(what=trial.what, state="not tried", found="it never asks for a stream")
     if not given_requests:
         return Trial(
             what=trial.what,

@@ -7,9 +7,9 @@ streams shows nothing about a client that never asks for one. Such scenarios are
 
 from __future__ import annotations
 
-from faultclock.model.scenario.fault import StreamError
 from faultclock.model.scenario.scenario import Scenario
 from faultclock.run.bind_scenario import agent_lacks, cannot_be_said
+from faultclock.run.fit_agent import needs_a_stream
 from faultclock.subjects.abilities import Abilities
 from faultclock.subjects.binding import Binding
 
@@ -48,7 +48,7 @@ def unplayable(scenario: Scenario, binding: Binding) -> str | None:
 
 
 def _beyond(scenario: Scenario, abilities: Abilities) -> tuple[str, str] | None:
-    if abilities.streams == "never" and _needs_a_stream(scenario):
+    if abilities.streams == "never" and needs_a_stream(scenario):
         return ("streams", "the target never asks for a stream")
     if abilities.streams == "always" and _needs_no_stream(scenario):
         return ("answers in one piece", "the target always asks for a stream")
@@ -61,18 +61,6 @@ def _beyond(scenario: Scenario, abilities: Abilities) -> tuple[str, str] | None:
     if not abilities.cancels and scenario.cancel_rules:
         return ("cancels", "a call of the target cannot be cancelled from outside")
     return None
-
-
-def _needs_a_stream(scenario: Scenario) -> bool:
-    """Return whether nothing of it is left without streams, or a fault is met in a stream alone."""
-    if all(task.stream for task in scenario.tasks) and scenario.role == "provider_adapter":
-        return True
-    return any(
-        rule.when.stream
-        or isinstance(rule.then, StreamError)
-        or getattr(rule.then, "after_chunks", None) is not None
-        for rule in scenario.provider.faults
-    )
 
 
 def _needs_no_stream(scenario: Scenario) -> bool:

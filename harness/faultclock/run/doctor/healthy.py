@@ -9,7 +9,10 @@ from faultclock.model.scenario.scenario import Role, Scenario, scenario_of
 #: What a subject of each role is asked for, when nothing goes wrong.
 _HEALTHY: dict[Role, list[dict[str, Any]]] = {
     "provider_adapter": [{"id": "plain"}, {"id": "streamed", "stream": True}],
-    "runtime": [{"id": "plain", "do": "turn"}],
+    "runtime": [
+        {"id": "plain", "do": "turn"},
+        {"id": "streamed", "do": "turn", "stream": True},
+    ],
     "tool": [{"id": "plain"}],
     "session_store": [
         {"id": "write", "do": "write", "arguments": {"revision": 1}},
@@ -29,7 +32,7 @@ _FAILS_AT_FIRST = {
 def healthy_scenario(role: Role = "provider_adapter") -> Scenario:
     """Return a scenario in which nothing goes wrong.
 
-    A provider adapter makes a plain call and a streamed one, a runtime takes one turn, a tool is
+    A provider adapter makes a plain call and a streamed one, a runtime takes such turns, a tool is
     called once, a store writes and reads, an extension goes through its phases.
     """
     return _scenario(

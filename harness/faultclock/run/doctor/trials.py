@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 from faultclock.model.scenario.scenario import Scenario, scenario_of
@@ -22,6 +23,8 @@ State = Literal["works", "broken", "look", "not tried"]
 
 _TOOL = "write_file"
 _NO_CALL = "no tool was called before"
+#: The calls of a run with a restart.
+_RESTARTED = ("write", "restart", "start", "go-on")
 _NO_SUCH_THING = "no such thing"
 _REFUSED = {
     "id": "refused",
@@ -204,7 +207,8 @@ def _failing_trial(trace: Trace) -> Trial:
             found=f"the tool replies with a problem, and the turn ends with {raised}",
             hint="tell the model of result.problem, so that it can go on without the tool",
         )
-    told = _results(list(trace.of_kind("http.request"))[-1].payload)
+    # An agent that is a tool of another has a conversation of its own.
+    told = [text for event in trace.of_kind("http.request") for text in _results(event.payload)]
     if not told:
         return Trial(
             what=what,
@@ -266,6 +270,13 @@ def _restart_trial(binding: Binding, run: _Run) -> Trial:
             {"id": "go-on", "prompt": "And now?", "at": "20m"},
         ],
     )
+    raised = next((item for item in map(partial(raised_in, trace), _RESTARTED) if item), None)
+    if raised is None and not any(trace.of_kind("store.asked")) and goes_on(trace):
+        found = "it has kept its session itself, and answers the next turn"
+        return Trial(what=what, state="works", found=found)
+    if not any(trace.of_kind("store.asked")) and binding.own_tools is not None:
+        found = "a fresh process knows nothing of what was said before"
+        return Trial(what=what, state="not tried", found=found)
     if not any(trace.of_kind("store.asked")):
         return Trial(
             what=what,
@@ -273,10 +284,8 @@ def _restart_trial(binding: Binding, run: _Run) -> Trial:
             found="it stores no session",
             hint="write it to surroundings.store, or declare sessions=False",
         )
-    for task in ("write", "restart", "start", "go-on"):
-        raised = raised_in(trace, task)
-        if raised is not None:
-            return Trial(what=what, state="broken", found=f"`{task}` raises {raised}")
+    if raised is not None:
+        return Trial(what=what, state="broken", found=f"it raises {raised}")
     if not any(event.payload["operation"] == "read" for event in trace.of_kind("store.asked")):
         return Trial(
             what=what,
@@ -285,6 +294,16 @@ def _restart_trial(binding: Binding, run: _Run) -> Trial:
             hint="where surroundings.resume is true, read the session from surroundings.store",
         )
     return Trial(what=what, state="works", found="it reads its session, and answers the next turn")
+
+
+def goes_on(trace: Trace) -> bool:
+    """Return whether a fresh process knew what was said before, wherever it was kept."""
+    _, *later = (event.seq for event in trace.of_kind("process.started"))
+    return any(
+        sum(message["role"] == "user" for message in event.payload["messages"]) > 1
+        for event in trace.of_kind("http.request")
+        if later and event.seq > later[0]
+    )
 
 
 def _results(request: Any) -> list[str]:

@@ -184,7 +184,9 @@ class RuntimeProgram(Program):
                     return None
                 return (yield lambda: self.runtime.start())
             case "turn":
-                return (yield lambda: self.runtime.run_turn(call.of_task.prompt))
+                streams = call.of_task.stream and self._has("stream_turn")
+                turn = self.runtime.stream_turn if streams else self.runtime.run_turn
+                return (yield lambda: turn(call.of_task.prompt))
             case "ask":
                 question = None if task is None else task.question
                 assert question is not None, "the tasks were checked"

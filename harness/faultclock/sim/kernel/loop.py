@@ -15,6 +15,7 @@ from contextlib import suppress
 from contextvars import Context
 from itertools import count
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from faultclock.sim.kernel.actors import Actor, current
 from faultclock.sim.kernel.clock import FOREVER_NS, MONOTONIC_BASE_NS, SECOND_NS, seconds_to_ns
@@ -28,6 +29,18 @@ Callback = Callable[..., object]
 _frame = sys._getframe
 #: A timer this late is never put on the queue: see FOREVER_NS.
 _NEVER_NS = FOREVER_NS - MONOTONIC_BASE_NS
+
+
+class _InOrder(WeakKeyDictionary[Any, None]):
+    """A weak set that is walked in the order of its additions: a set has that of addresses."""
+
+    def add(self, item: Any) -> None:
+        """Add an item."""
+        self[item] = None
+
+    def discard(self, item: Any) -> None:
+        """Take an item away, if it is there."""
+        self.pop(item, None)
 
 
 class KernelLoop(asyncio.BaseEventLoop):
@@ -63,6 +76,7 @@ class KernelLoop(asyncio.BaseEventLoop):
             raise SimEscape("a simulated event loop was made outside its world")
         super().__init__()
         kernel = here[0]
+        self._asyncgens = _InOrder()
         self.kernel: Kernel = kernel
         self.env = kernel.env
         self.runner: Actor | None = None

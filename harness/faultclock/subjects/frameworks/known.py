@@ -39,9 +39,12 @@ class Known:
         extra: of the distribution that installs it; empty for one that is on no package index.
         distributions: names of the libraries whose versions belong in a trace.
         style: whether its turns are coroutines.
-        streams: whether it asks for streams, as its documentation begins with it.
         remedies: which of its options mends a broken requirement of `common`, by the id of that.
             Each stands in the source of the versions in docs/agents.md, and is tried by a test.
+        streams: whether it asks for streams; True: a turn is made with its streaming call where a
+            scenario asks for one.
+        deps: whether its runs are given something beside the text: `live` takes it, and `check`
+            says before that whether the agent can be run with it.
     """
 
     package: str
@@ -51,8 +54,9 @@ class Known:
     extra: str
     distributions: tuple[str, ...]
     style: Literal["async", "sync"] = "async"
-    streams: Literal[False, "always"] = False
     remedies: Mapping[str, str] = field(default_factory=dict)
+    streams: bool | Literal["always"] = False
+    deps: bool = False
 
     def framework(self) -> Framework:
         """Import the file that takes it; the framework itself is imported already."""
@@ -76,6 +80,8 @@ FRAMEWORKS = (
             "COMMON-SECRET-02": "In the OpenAI Agents SDK:"
             " function_tool(failure_error_function=...).",
         },
+        streams=True,
+        deps=True,
     ),
     Known(
         package="pydantic_ai",
@@ -88,6 +94,8 @@ FRAMEWORKS = (
             "COMMON-END-03": "In Pydantic AI: Agent(tool_timeout=30).",
             "COMMON-RESULT-05": "In Pydantic AI: raise ToolFailed or ModelRetry in the tool.",
         },
+        streams=True,
+        deps=True,
     ),
     Known(
         package="langgraph",
@@ -106,6 +114,8 @@ FRAMEWORKS = (
             "COMMON-SECRET-02": "In LangGraph: ToolNode(handle_tool_errors=...), with a function"
             " that words the error.",
         },
+        streams=True,
+        deps=True,
     ),
     Known(
         package="agno",

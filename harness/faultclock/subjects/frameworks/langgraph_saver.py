@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import base64
 import pickle
+import threading
 from collections import defaultdict
 from typing import Any
 
 from langgraph.checkpoint.memory import InMemorySaver
 
-from faultclock.subjects.frameworks.life import Life
+from faultclock.subjects.frameworks.life import Life, ended
 
 
 class StoreSaver(InMemorySaver):
@@ -21,6 +22,7 @@ class StoreSaver(InMemorySaver):
         self._life = life
         # A whole state is kept each time, so an older one must not land last.
         self._keeping = asyncio.Lock()
+        self._blocking = threading.Lock()
 
     def load(self, saved: str) -> None:
         """Take up what an earlier life has kept."""
@@ -29,6 +31,22 @@ class StoreSaver(InMemorySaver):
             self.storage[thread] = defaultdict(dict, spaces)
         self.writes.update(writes)
         self.blobs.update(blobs)
+
+    def put(self, *args: Any, **named: Any) -> Any:
+        """Keep a checkpoint; `aput` comes here, too."""
+        done = super().put(*args, **named)
+        self._keep_blocking()
+        return done
+
+    def put_writes(self, *args: Any, **named: Any) -> None:
+        """Keep the writes of a task; `aput_writes` comes here, too."""
+        super().put_writes(*args, **named)
+        self._keep_blocking()
+
+    def _keep_blocking(self) -> None:
+        if self._life.blocking:
+            with self._blocking:
+                ended(self._keep_now())
 
     async def aput(self, *args: Any, **named: Any) -> Any:
         """Keep a checkpoint."""

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Mapping
+import threading
+from collections.abc import AsyncIterator, Awaitable, Coroutine, Mapping
 from typing import Any
+
+from pydantic_core import to_json
 
 from faultclock.subjects.frameworks.own_tools import OwnTools
 from faultclock.subjects.ports import InteractionAnswer, InteractionRequest, Surroundings
@@ -23,7 +26,13 @@ class Life:
 
     Attributes:
         tools: the seam for its own tools.
+        streaming: the turn is to be made with the framework's streaming call, and `deliver` called
+            for each piece of text.
+        blocking: there is no event loop: the framework's blocking calls are used.
     """
+
+    blocking = False
+    streaming = False
 
     def __init__(self, surroundings: Surroundings) -> None:
         self._surroundings = surroundings
@@ -39,7 +48,7 @@ class Life:
     async def start(self) -> None:
         """Open the session: read what an earlier life has kept, if it has kept anything."""
         if self._surroundings.resume:
-            kept = await self._surroundings.store.read(self.session_id)
+            kept = await there(self._surroundings.store.read(self.session_id))
             if kept is not None:
                 await self.resume(kept)
 
@@ -48,15 +57,28 @@ class Life:
 
     async def keep(self, state: Mapping[str, Any]) -> None:
         """Keep the session over the end of the process."""
-        await self._surroundings.store.write(self.session_id, state)
+        await there(self._surroundings.store.write(self.session_id, state))
 
     async def run_turn(self, text: str) -> Any:
         """Answer one message of the user."""
-        self._turn = asyncio.current_task()
+        self._turn = None if self.blocking else asyncio.current_task()
         try:
             return await self.turn(text)
         finally:
             self._turn = None
+
+    async def stream_turn(self, text: str) -> Any:
+        """Answer one message of the user in a stream."""
+        self.streaming = True
+        try:
+            return await self.run_turn(text)
+        finally:
+            self.streaming = False
+
+    def deliver(self, piece: str) -> None:
+        """Say that the user has seen a piece of the answer."""
+        if piece:
+            self._surroundings.host.delivered(piece)
 
     async def turn(self, text: str) -> Any:
         """Answer one message of the user, with the framework's own loop."""
@@ -95,18 +117,72 @@ class Life:
             tool_call=call_id,
             arguments=arguments,
         )
-        answered: asyncio.Future[InteractionAnswer] = asyncio.get_running_loop().create_future()
+        answers: list[InteractionAnswer] = []
+        come = threading.Event() if self.blocking else asyncio.Event()
 
         def answer(given: InteractionAnswer) -> None:
-            if not answered.done():
-                answered.set_result(given)
+            answers.append(given)
+            come.set()
 
         for screen in screens:
             screen.show(request, answer)
         try:
-            with contextlib.suppress(TimeoutError):
-                return await asyncio.wait_for(answered, deadline_s)
-            return None
+            if isinstance(come, threading.Event):
+                come.wait(deadline_s)
+            else:
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(come.wait(), deadline_s)
+            return answers[0] if answers else None
         finally:
             for screen in screens:
                 screen.dismiss(request.id)
+
+
+class Blocking:
+    """A life whose turns block, as those of a script do: nothing can cancel one."""
+
+    def __init__(self, life: Life) -> None:
+        life.blocking = True
+        self._life = life
+
+    def start(self) -> None:
+        """Open the session."""
+        ended(self._life.start())
+
+    def run_turn(self, text: str) -> Any:
+        """Answer one message of the user."""
+        return ended(self._life.run_turn(text))
+
+    def stream_turn(self, text: str) -> Any:
+        """Answer one message of the user in a stream."""
+        return ended(self._life.stream_turn(text))
+
+
+def as_json(value: Any) -> str:
+    """Return an answer that is no text, such as an object of the user's class, as JSON."""
+    return to_json(value, fallback=str).decode()
+
+
+async def there(value: Any) -> Any:
+    """Return a value, which has to be awaited where there is an event loop."""
+    return await value if isinstance(value, Awaitable) else value
+
+
+async def each(parts: Any) -> AsyncIterator[Any]:
+    """Yield the parts of a stream, which has to be awaited where there is an event loop."""
+    if isinstance(parts, AsyncIterator):
+        async for part in parts:
+            yield part
+    else:
+        for part in parts:
+            yield part
+
+
+def ended(coroutine: Coroutine[Any, Any, Any]) -> Any:
+    """Return what a coroutine of a blocking life comes to: it blocks where others would wait."""
+    try:
+        coroutine.send(None)
+    except StopIteration as end:
+        return end.value
+    coroutine.close()
+    raise AssertionError("a blocking life waits for no event loop")

@@ -1,75 +1,83 @@
 """Agents of the OpenAI Agents SDK: a Runner on the agent as it is, with its own tools.
 
-A tool that `function_tool` made catches what its function raises and says so to the model, so the
-seam is inside of that. Approvals go through `needs_approval` and RunState, the history through a
-Session of the SDK, which decides itself what is kept when. Tracing uploads are off:
-`tracing_disabled`.
+Approvals go through `needs_approval` and RunState, the history through a Session of the SDK, which
+decides itself what is kept when. Tracing uploads are off: `tracing_disabled`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, get_args
 
-from agents import Agent, FunctionTool, RunConfig, Runner, RunResult, RunState
+from agents import Agent, RunConfig, Runner, RunState
 from agents.memory.session import SessionABC
+from agents.result import RunResultBase
 
 from faultclock.model.scenario.tool_script import ToolScript
-from faultclock.subjects.frameworks.life import Life
-from faultclock.subjects.frameworks.mcp_tools import McpClient, Opened
+from faultclock.subjects.frameworks.deps import default_deps
+from faultclock.subjects.frameworks.life import Life, as_json
+from faultclock.subjects.frameworks.mcp_tools import Opened
+from faultclock.subjects.frameworks.openai_sessions import StoreSession
+from faultclock.subjects.frameworks.openai_tools import functions_of, observe
+from faultclock.subjects.frameworks.openai_tools import servers_of as servers_of
 from faultclock.subjects.frameworks.own_tools import mapping_in, own_tool
 from faultclock.subjects.ports import Reply, Surroundings
 
 _UNTRACED = RunConfig(tracing_disabled=True)
-#: Where a tool of `function_tool` has the function that calls the user's.
-_INNER = "_invoke_tool_impl"
+#: The event of a stream that adds text to the answer, whichever API the model speaks.
+_TEXT_DELTA = "response.output_text.delta"
 
 
-def tools_of(agent: Agent[Any]) -> tuple[ToolScript, ...]:
-    """Return what the agent's own function tools declare of themselves."""
+def check(agent: Agent[Any], given: Any) -> None:
+    """Check that the runs of the agent have their context.
+
+    Args:
+        given: that, or a session of the user's own; None: nothing was handed over.
+
+    Raises:
+        SubjectError: they have none.
+    """
+    _context(agent, given)
+
+
+def tools_of(agent: Agent[Any], given: Any = None) -> tuple[ToolScript, ...]:  # noqa: ARG001
+    """Return what the function tools of the agent, and of those behind it, declare."""
     found = (
         own_tool(
             tool.name,
             tool.description,
             tool.params_json_schema,
             gated=tool.needs_approval is True,
+            through=through,
         )
-        for tool in _functions(agent)
+        for tool, through in functions_of(agent)
     )
-    return tuple(tool for tool in found if tool is not None)
+    by_name: dict[str, ToolScript] = {}
+    for one in found:
+        if one is not None:
+            by_name.setdefault(one.name, one)
+    return tuple(by_name.values())
 
 
-def servers_of(agent: Agent[Any]) -> Iterator[McpClient]:
-    """Yield the agent's MCP servers."""
-    for server in agent.mcp_servers:
-        params: Any = getattr(server, "params", None)
-        policy: Any = getattr(server, "_needs_approval_policy", False)
-
-        def gated(name: str, policy: Any = policy) -> bool:
-            return policy is True or (isinstance(policy, dict) and bool(policy.get(name)))
-
-        if isinstance(params, Mapping):
-            yield McpClient(url=params["url"], gated=gated)
-        elif params is not None:
-            yield McpClient(command=(params.command, *params.args), gated=gated)
+def live(agent: Agent[Any], surroundings: Surroundings, given: Any = None) -> Life:
+    """Return one life of the agent, whose runs have what was given."""
+    return _Life(agent, surroundings, given)
 
 
-def live(agent: Agent[Any], surroundings: Surroundings) -> Life:
-    """Return one life of the agent."""
-    return _Life(agent, surroundings)
-
-
-def _functions(agent: Agent[Any]) -> list[FunctionTool]:
-    return [tool for tool in agent.tools if isinstance(tool, FunctionTool)]
+def _context(agent: Agent[Any], given: Any) -> Any:
+    declared: Any = get_args(getattr(agent, "__orig_class__", None))
+    handed = None if isinstance(given, SessionABC) else given
+    return default_deps(declared[0] if declared else None, handed, "a context")
 
 
 class _Life(Life):
-    def __init__(self, agent: Agent[Any], surroundings: Surroundings) -> None:
+    def __init__(self, agent: Agent[Any], surroundings: Surroundings, given: Any) -> None:
         super().__init__(surroundings)
-        self._agent = agent
-        self._session = _Session(self)
-        for tool in _functions(agent):
-            self._observe(tool)
+        self._agent, self._context = agent, _context(agent, given)
+        self._own = given if isinstance(given, SessionABC) else None
+        self._session = StoreSession(self, self._own, surroundings.folder)
+        for tool, _ in functions_of(agent):
+            observe(tool, self.tools)
         if agent.mcp_servers:
             self._servers = Opened()
             self.close = self._servers.close
@@ -79,29 +87,13 @@ class _Life(Life):
         """Open the MCP servers, as the application does, and the session."""
         for server in self._agent.mcp_servers:
             await self._servers.open(server)
-        await super().start()
+        await (super().start() if self._own is None else self._session.start())
 
     async def _tools_of_servers(self, context: Any) -> list[Any]:
         tools: list[Any] = await type(self._agent).get_mcp_tools(self._agent, context)
         for tool in tools:
-            self._observe(tool)
+            observe(tool, self.tools)
         return tools
-
-    def _observe(self, tool: FunctionTool) -> None:
-        """Let the calls of a tool go through the seam."""
-        holder: Any = tool.on_invoke_tool
-        inner = getattr(holder, _INNER, None)
-        called = tool.on_invoke_tool if inner is None else inner
-
-        async def invoke(context: Any, arguments: str) -> Any:
-            return await self.tools.call(
-                tool.name, arguments, context.tool_call_id, lambda: called(context, arguments)
-            )
-
-        if inner is None:
-            tool.on_invoke_tool = invoke
-        else:
-            setattr(holder, _INNER, invoke)
 
     async def resume(self, kept: Mapping[str, Any]) -> None:
         """Take the history up, and the run that waits for a person."""
@@ -110,12 +102,14 @@ class _Life(Life):
     async def turn(self, text: str) -> Any:
         """Go on with a run that waits for a person, then answer."""
         if self._session.waiting is not None:
-            await self._run(await RunState.from_json(self._agent, self._session.waiting))
+            given: Any = {"context_override": self._context} if self._context is not None else {}
+            waiting = self._session.waiting
+            await self._run(await RunState.from_json(self._agent, waiting, **given))
         return await self._run(text)
 
     async def _run(self, start: Any) -> Any:
         session = self._session
-        result = await Runner.run(self._agent, start, session=session, run_config=_UNTRACED)
+        result = await self._asked(start)
         while result.interruptions:
             state = result.to_state()
             await session.wait_for_person(state.to_json())
@@ -128,55 +122,26 @@ class _Life(Life):
                     state.reject(item, rejection_message=why_not)
                 else:
                     state.approve(item)
-            result = await Runner.run(self._agent, state, session=session, run_config=_UNTRACED)
+            result = await self._asked(state)
         if session.waiting is not None:
             await session.wait_for_person(None)
         return _answered(result)
 
+    async def _asked(self, start: Any) -> Any:
+        given: Any = {"session": self._session, "run_config": _UNTRACED, "context": self._context}
+        if not self.streaming:
+            return await Runner.run(self._agent, start, **given)
+        result = Runner.run_streamed(self._agent, start, **given)
+        async for event in result.stream_events():
+            if event.type == "raw_response_event" and event.data.type == _TEXT_DELTA:
+                self.deliver(event.data.delta)
+        return result
 
-def _answered(result: RunResult) -> Any:
+
+def _answered(result: RunResultBase) -> Reply:
     """Return what a run came to, with what the last message says of itself: its `status`."""
+    output = result.final_output
     items = result.raw_responses[-1].output if result.raw_responses else []
     message = next((item for item in reversed(items) if item.type == "message"), None)
-    if message is None or not isinstance(result.final_output, str):
-        return result.final_output
-    return Reply(result.final_output, (), message.status)
-
-
-class _Session(SessionABC):  # type: ignore[misc]  # stands in an environment of its own
-    """A Session of the SDK that keeps its items in the store of the scenario."""
-
-    def __init__(self, life: Life) -> None:
-        self._life = life
-        self.session_id = life.session_id
-        self.items: list[Any] = []
-        self.waiting: dict[str, Any] | None = None
-
-    async def wait_for_person(self, state: dict[str, Any] | None) -> None:
-        """Keep the run that waits for a person; None: none does."""
-        self.waiting = state
-        await self._keep()
-
-    async def get_items(self, limit: int | None = None) -> list[Any]:
-        """Return the last `limit` items, all of them without a limit."""
-        return self.items[-limit:] if limit else list(self.items)
-
-    async def add_items(self, items: list[Any]) -> None:
-        """Append items; the run that waited for a person has gone on."""
-        self.items += items
-        self.waiting = None
-        await self._keep()
-
-    async def pop_item(self) -> Any:
-        """Take the last item away."""
-        last = self.items.pop() if self.items else None
-        await self._keep()
-        return last
-
-    async def clear_session(self) -> None:
-        """Forget all items."""
-        self.items.clear()
-        await self._keep()
-
-    async def _keep(self) -> None:
-        await self._life.keep({"items": self.items, "waiting": self.waiting})
+    text = output if isinstance(output, str) else as_json(output)
+    return Reply(text, (), None if message is None else message.status)

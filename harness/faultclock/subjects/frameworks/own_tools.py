@@ -39,12 +39,14 @@ def own_tool(
     *,
     gated: bool = False,
     reads: bool | None = None,
+    through: tuple[str, ...] = (),
 ) -> ToolScript | None:
     """Return what one tool of an agent declares; None for one that no model could call.
 
     Args:
         gated: whether the framework asks for an approval before it calls it.
         reads: whether it has no effect on the world; None: as its name says.
+        through: what the model has to call first, to be offered it.
     """
     if _NAME.fullmatch(name) is None:
         return None
@@ -54,6 +56,7 @@ def own_tool(
         input_schema=json.loads(json.dumps(schema or {"type": "object"})),
         gated=gated,
         reads=bool(_READS.match(name)) if reads is None else reads,
+        through=through,
     )
 
 

@@ -6,98 +6,62 @@ documentation has it. Deferred calls are asked for only where a tool needs an ap
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic_ai import (
-    AbstractToolset,
     Agent,
+    AgentRunResultEvent,
     DeferredToolRequests,
     DeferredToolResults,
     ModelMessagesTypeAdapter,
-    Tool,
     ToolApproved,
     ToolDenied,
 )
-from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart
-from pydantic_ai.toolsets import WrapperToolset
-from pydantic_core import to_jsonable_python
+from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, TextPartDelta, ToolCallPart
 
 from faultclock.model.scenario.tool_script import ToolScript
-from faultclock.subjects.frameworks.life import Life
-from faultclock.subjects.frameworks.mcp_tools import McpClient
-from faultclock.subjects.frameworks.own_tools import OwnTools, own_tool
+from faultclock.subjects.frameworks.deps import default_deps
+from faultclock.subjects.frameworks.life import Life, as_json
+from faultclock.subjects.frameworks.own_tools import own_tool
+from faultclock.subjects.frameworks.pydantic_ai_tools import declared_tools, observed
+from faultclock.subjects.frameworks.pydantic_ai_tools import servers_of as servers_of
 from faultclock.subjects.ports import Reply, Surroundings
 
 
-def tools_of(agent: Agent[Any, Any]) -> tuple[ToolScript, ...]:
+def check(agent: Agent[Any, Any], deps: Any) -> None:
+    """Check that the runs of the agent have their dependencies.
+
+    Raises:
+        SubjectError: they have none.
+    """
+    _deps(agent, deps)
+
+
+def tools_of(agent: Agent[Any, Any], deps: Any = None) -> tuple[ToolScript, ...]:
     """Return what the agent's own function tools declare of themselves."""
     found = (
-        own_tool(
-            tool.name,
-            tool.description,
-            tool.function_schema.json_schema,
-            gated=tool.requires_approval,
-        )
-        for tool in _functions(agent)
+        own_tool(name, tool.description, tool.parameters_json_schema, gated=gated)
+        for name, (tool, gated) in declared_tools(agent, _deps(agent, deps)).items()
     )
     return tuple(tool for tool in found if tool is not None)
 
 
-def servers_of(agent: Agent[Any, Any]) -> Iterator[McpClient]:
-    """Yield the agent's MCP servers: those of an `MCPToolset`, by the transport of its client."""
-    for toolset in agent.toolsets:
-        transport: Any = getattr(getattr(toolset, "client", None), "transport", None)
-        if hasattr(transport, "url"):
-            yield McpClient(url=transport.url)
-        elif hasattr(transport, "command"):
-            yield McpClient(command=(transport.command, *transport.args))
+def live(agent: Agent[Any, Any], surroundings: Surroundings, deps: Any = None) -> Life:
+    """Return one life of the agent, whose runs have those dependencies."""
+    return _Life(agent, surroundings, _deps(agent, deps))
 
 
-def live(agent: Agent[Any, Any], surroundings: Surroundings) -> Life:
-    """Return one life of the agent."""
-    return _Life(agent, surroundings)
-
-
-def _functions(agent: Agent[Any, Any]) -> Iterator[Tool[Any]]:
-    for toolset in agent.toolsets:
-        yield from getattr(toolset, "tools", {}).values()
-
-
-@dataclass
-class _Observed(WrapperToolset[Any]):
-    """A toolset whose calls go through the seam."""
-
-    wrapped: AbstractToolset[Any]
-    own: OwnTools
-
-    async def call_tool(self, name: str, tool_args: dict[str, Any], ctx: Any, tool: Any) -> Any:
-        """Call a tool of the user; a function is seen inside of its time limit."""
-        call, work = super().call_tool, getattr(tool, "call_func", None)
-
-        async def observed(arguments: dict[str, Any], context: Any) -> Any:
-            return await self.own.call(
-                name,
-                to_jsonable_python(arguments, fallback=str),
-                ctx.tool_call_id,
-                lambda: (
-                    call(name, tool_args, ctx, tool) if work is None else work(arguments, context)
-                ),
-                validated=True,
-            )
-
-        if work is None:
-            return await observed(tool_args, ctx)
-        return await call(name, tool_args, ctx, replace(tool, call_func=observed))
+def _deps(agent: Agent[Any, Any], deps: Any) -> Any:
+    return default_deps(agent.deps_type, deps, "dependencies (`deps`)")
 
 
 class _Life(Life):
-    def __init__(self, agent: Agent[Any, Any], surroundings: Surroundings) -> None:
+    def __init__(self, agent: Agent[Any, Any], surroundings: Surroundings, deps: Any) -> None:
         super().__init__(surroundings)
-        self._agent = agent
-        self._gated = {tool.name for tool in tools_of(agent) if tool.gated}
-        self._history: Sequence[ModelMessage] = []
+        self._agent, self._deps = agent, deps
+        self._gated = {tool.contract.name for tool in surroundings.tools if tool.contract.gated}
+        self._history: list[ModelMessage] = []
 
     async def resume(self, kept: Mapping[str, Any]) -> None:
         """Take the history up."""
@@ -112,9 +76,9 @@ class _Life(Life):
         result = await self._run(text)
         while waiting := _deferred(result):
             result = await self._decide(waiting)
-        if isinstance(result.output, str):
-            return Reply(result.output, (), _reason(result.response))
-        return result.output
+        output = result.output
+        text = output if isinstance(output, str) else as_json(output)
+        return Reply(text, (), _reason(result.response))
 
     def _waiting(self) -> list[ToolCallPart]:
         """Return the calls at the end of the history that wait for a person."""
@@ -136,14 +100,38 @@ class _Life(Life):
 
     async def _run(self, text: str | None, **options: Any) -> Any:
         agent = self._agent
-        if self._gated:
+        if self._gated and not _has_deferred(agent.output_type):
             options["output_type"] = [agent.output_type, DeferredToolRequests]
-        observed = [_Observed(toolset, self.tools) for toolset in agent.toolsets]
-        with agent.override(toolsets=observed, tools=[]):
-            result = await agent.run(text, message_history=self._history, **options)
+        with agent.override(toolsets=observed(agent, self.tools), tools=[]):
+            result = await self._asked(text, message_history=self._history, **options)
         self._history = result.all_messages()
         await self.keep({"messages": ModelMessagesTypeAdapter.dump_json(self._history).decode()})
         return result
+
+    async def _asked(self, text: str | None, **options: Any) -> Any:
+        agent = self._agent
+        options["deps"] = self._deps
+        if not self.streaming:
+            return await agent.run(text, **options)
+        async with agent.run_stream_events(text, **options) as events:
+            async for event in events:
+                if isinstance(event, AgentRunResultEvent):
+                    return event.result
+                self.deliver(_text(event))
+        raise AssertionError("a run ends with its result, or raises")
+
+
+def _has_deferred(output: Any) -> bool:
+    many = isinstance(output, list | tuple)
+    return any(map(_has_deferred, output)) if many else output is DeferredToolRequests
+
+
+def _text(event: Any) -> str:
+    """Return the text that an event of a stream adds to the answer."""
+    part = getattr(event, "part" if event.event_kind == "part_start" else "delta", None)
+    if isinstance(part, TextPart):
+        return part.content
+    return part.content_delta if isinstance(part, TextPartDelta) else ""
 
 
 def _reason(response: ModelResponse) -> str | None:

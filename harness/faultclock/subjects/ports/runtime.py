@@ -152,6 +152,13 @@ class Runtime(Protocol):
         """
         ...
 
+    def stream_turn(self, text: str) -> Any:
+        """Do what `run_turn` does, and say each piece of the answer to `host.delivered`.
+
+        Asked where a scenario asks for a stream; without this method, `run_turn` is.
+        """
+        ...
+
     def ask(
         self,
         kind: InteractionKind,

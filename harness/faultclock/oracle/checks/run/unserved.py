@@ -7,6 +7,7 @@ thrown away, and a request that the provider refuses by itself, leave the situat
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator
 from functools import partial
@@ -23,7 +24,7 @@ from faultclock.oracle.facts.tool_fates import fate_of
 from faultclock.oracle.facts.turn_facts import ToolCall
 from faultclock.oracle.facts.uses import Use, uses_of
 from faultclock.oracle.failures.engine import failures_of
-from faultclock.oracle.wire.attempts import Call
+from faultclock.oracle.wire.attempts import Attempt, Call
 from faultclock.oracle.wire.chain import is_degraded
 
 #: Statuses from which on an answer is a refusal.
@@ -123,7 +124,7 @@ def _thrown_away(history: History, model: ErrorModel, call: Call) -> Iterator[Vi
             return
     elif call.raised:
         observed = "the provider's answer was good, and the call raised"
-    elif history.world.workflow is None and _is_made_up(history, call):
+    elif history.world.workflow is None and _is_made_up(history, call, last):
         observed = "it returned a text in which nothing is the provider's"
         hint = "Return the model's text, so that a run shows what became of it."
     else:
@@ -136,19 +137,27 @@ def _thrown_away(history: History, model: ErrorModel, call: Call) -> Iterator[Vi
         yield _in_vain(expected, observed, *events, call=call.id, hint=hint)
 
 
-def _is_made_up(history: History, call: Call) -> bool:
-    """Return whether a call returned a text that shares no word with any that the provider has."""
+def _is_made_up(history: History, call: Call, last: Attempt) -> bool:
+    """Return whether a call returned a text that shares no word with any that the provider has.
+
+    An answer in the form that its request demands is another than the scenario has, and what of it
+    is in the text is not known.
+    """
     if call.end is None or is_degraded(call.end):
         return False
     mine = (call.end.text or "").strip().casefold()
     words = set(_WORD.findall(mine))
     scenario = history.trace.header.scenario
     ready = [
-        text.casefold()
+        text
         for _, provider in scenario.providers
         for text in ([reply.text for reply in provider.replies] or [provider.reply])
         if text
     ]
+    known = {hashlib.sha256(text.encode()).hexdigest() for text in ready}
+    if last.text_sha256 is not None and last.text_sha256 not in known:
+        return False
+    ready = [text.casefold() for text in ready]
     return bool(mine) and not any(
         text in mine or mine in text or words.intersection(_WORD.findall(text)) for text in ready
     )

@@ -1,0 +1,231 @@
+"""Agents of frameworks as targets: the object itself, or a function that makes one.
+
+A file may have the agent, or a function without arguments that returns it, as programs have that
+open a database or a client first: plain, async, or a context manager. It is called once to see what
+it makes, and in each life of a run again. Beside the agent it may return what the agent's runs are
+given (`deps`, a context): `return agent, deps`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import re
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from faultclock.errors import SubjectError
+from faultclock.model.scenario.tool_script import ToolScript
+from faultclock.subjects.frameworks.known import FRAMEWORKS, Known, agent_of
+from faultclock.subjects.frameworks.life import Blocking, there
+from faultclock.subjects.frameworks.mcp_tools import McpClient
+
+#: Names of functions that make an agent.
+_MAKES = re.compile(
+    r"(make|create|build|get|new|setup|init)_(\w+_)?(agent|graph|crew|workflow|assistant|team|app)"
+)
+#: What an annotation calls an agent.
+_NOTED = re.compile(
+    rf"\b({'|'.join(sorted({kind for item in FRAMEWORKS for kind in item.kinds}))}"
+    r"|Compiled(State)?Graph)\b"
+)
+#: A parameter that a server of LangGraph fills in.
+_CONFIG = "config"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentTarget:
+    """An agent, and how each life gets one.
+
+    Attributes:
+        deps: what its runs are given; None: nothing was handed over.
+        make: makes it anew, in the world of a life; None: it is the object itself.
+    """
+
+    agent: Any
+    known: Known
+    deps: Any = None
+    make: Callable[[], Any] | None = None
+
+    @property
+    def style(self) -> Literal["async", "sync"]:
+        """Whether its turns are coroutines: some agents cannot be awaited."""
+        blocks = getattr(self.known.framework(), "blocks", None)
+        return "sync" if blocks is not None and blocks(self.agent) else self.known.style
+
+    def tools(self) -> tuple[ToolScript, ...]:
+        """Return what the agent's own tools declare of themselves."""
+        framework: Any = self.known.framework()
+        given = (self.agent, self.deps) if self.known.deps else (self.agent,)
+        return framework.tools_of(*given)  # type: ignore[no-any-return]
+
+    def servers(self) -> Iterable[McpClient]:
+        """Return the agent's MCP servers."""
+        servers_of = getattr(self.known.framework(), "servers_of", None)
+        return () if servers_of is None else servers_of(self.agent)
+
+    def because(self, tools: tuple[ToolScript, ...]) -> str:
+        """Return what it was taken for an agent with: its tools, and how it is run."""
+        names = ", ".join(f"{it.name}{' (needs a yes)' if it.gated else ''}" for it in tools)
+        said = f"its own tools are {names}" if tools else "it has no tools of its own"
+        if self.style == "sync" and self.known.style == "async":
+            said += "; something in it cannot be awaited, so it is called as a blocking program"
+        return said
+
+    def lives(self) -> Callable[..., Any]:
+        """Return what makes the runtime of one life: a coroutine function for an async one."""
+        if self.style == "sync":
+            return self._live_blocking
+        return self._live
+
+    async def _live(self, surroundings: Any) -> Any:
+        if self.make is None:
+            return self._life(self.agent, self.deps, surroundings)
+        made, leave = await _entered(self.make())
+        life = self._life(*_parted(made), surroundings)
+        if leave is not None:
+            life.close = _one_after_the_other(getattr(life, "close", None), leave)
+        return life
+
+    def _live_blocking(self, surroundings: Any) -> Any:
+        agent, deps, leave = self.agent, self.deps, None
+        if self.make is not None:
+            made, leave = _entered_blocking(self.make())
+            agent, deps = _parted(made)
+        life = self._life(agent, deps, surroundings)
+        if self.known.style == "async":
+            life = Blocking(life)
+        if leave is not None:
+            life.close = leave
+        return life
+
+    def _life(self, agent: Any, deps: Any, surroundings: Any) -> Any:
+        framework: Any = self.known.framework()
+        if self.known.deps:
+            return framework.live(agent, surroundings, deps)
+        return framework.live(agent, surroundings)
+
+
+def agent_target(target: Any, spec: str, *, said: bool = False) -> AgentTarget | None:
+    """Return the agent that `target` is or makes; None where it is neither.
+
+    Args:
+        spec: how it was named, for messages.
+        said: a person says that it is an agent, so a function is called whatever its name.
+
+    Raises:
+        SubjectError: it makes no agent, or one that cannot be run without more.
+    """
+    make = target if _is_factory(target, said=said) else None
+    made = target if make is None else _tried(make, spec)
+    agent, deps = _parted(made)
+    known = agent_of(agent)
+    if known is None:
+        if make is None:
+            return None
+        raise SubjectError(
+            f"{spec} returns {_a(agent)}, and no agent of a framework that Faultclock knows",
+            hint=f"if it asks a model itself, name {spec}@nothing",
+        )
+    if deps is not None and not known.deps:
+        raise SubjectError(
+            f"{spec}: {known.name} has no dependencies to hand over", hint="return the agent alone"
+        )
+    check = getattr(known.framework(), "check", None)
+    if check is not None:
+        try:
+            check(agent, deps)
+        except SubjectError as error:
+            raise SubjectError(f"{spec}: {error.message}", hint=error.hint) from None
+    return AgentTarget(agent=agent, known=known, deps=deps, make=make and _called(make))
+
+
+def _is_factory(target: Any, *, said: bool) -> bool:
+    if not inspect.isroutine(target) or not _takes_nothing(target):
+        return False
+    noted = str(getattr(inspect.unwrap(target), "__annotations__", {}).get("return", ""))
+    return said or bool(_NOTED.search(noted) or _MAKES.fullmatch(target.__name__))
+
+
+def _takes_nothing(function: Callable[..., Any]) -> bool:
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    return all(
+        item.name == _CONFIG
+        or item.default is not item.empty
+        or item.kind in (item.VAR_POSITIONAL, item.VAR_KEYWORD)
+        for item in parameters
+    )
+
+
+def _called(make: Callable[..., Any]) -> Callable[[], Any]:
+    config = inspect.signature(make).parameters.get(_CONFIG)
+    needed = config is not None and config.default is config.empty
+    return (lambda: make(**{_CONFIG: {"configurable": {}}})) if needed else make
+
+
+def _tried(make: Callable[..., Any], spec: str) -> Any:
+    """Call a factory once, to see what it makes."""
+
+    async def entered(begun: Any) -> Any:
+        made, leave = await _entered(begun)
+        if leave is not None:
+            await leave()
+        return made
+
+    try:
+        begun = _called(make)()
+        if isinstance(begun, Awaitable | AbstractAsyncContextManager):
+            return asyncio.run(entered(begun))
+        made, leave = _entered_blocking(begun)
+        if leave is not None:
+            leave()
+    except SubjectError:
+        raise
+    except Exception as error:
+        raise SubjectError(
+            f"{spec}: to make the agent raised {type(error).__name__}: {error}",
+            hint="make it work first: it is called without arguments",
+        ) from error
+    return made
+
+
+def _one_after_the_other(first: Callable[[], Any] | None, then: Callable[[], Any]) -> Any:
+    """Return what closes a life: what it has opened, then what its factory has."""
+
+    async def close() -> None:
+        if first is not None:
+            await first()
+        await there(then())
+
+    return close
+
+
+async def _entered(begun: Any) -> tuple[Any, Callable[[], Any] | None]:
+    """Return what a factory makes, and what is to be called at the end of a life."""
+    if isinstance(begun, AbstractAsyncContextManager) and agent_of(begun) is None:
+        return await begun.__aenter__(), lambda: begun.__aexit__(None, None, None)
+    if isinstance(begun, Awaitable):
+        return await begun, None
+    return _entered_blocking(begun)
+
+
+def _entered_blocking(begun: Any) -> tuple[Any, Callable[[], Any] | None]:
+    if isinstance(begun, AbstractContextManager) and agent_of(begun) is None:
+        return begun.__enter__(), lambda: begun.__exit__(None, None, None)
+    return begun, None
+
+
+def _parted(made: Any) -> tuple[Any, Any]:
+    """Return an agent, and what its runs are given."""
+    if isinstance(made, tuple) and len(made) == 2 and agent_of(made[0]) is not None:
+        return made[0], made[1]
+    return made, None
+
+
+def _a(value: object) -> str:
+    return "None" if value is None else f"a {type(value).__name__}"

@@ -1,0 +1,141 @@
+"""Tools of LangGraph that ask a person themselves, by `interrupt()`: that is an approval.
+
+Such a tool is called twice. The first time it ends at `interrupt()`, and has done nothing; the
+second time that returns the person's answer. A tool that asks at the outset, whatever its
+arguments, needs an approval; one that asks only sometimes does not.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from typing import Any
+
+from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.tools import BaseTool
+from langgraph.types import Interrupt, interrupt
+
+from faultclock.model.json_sample import json_sample
+
+#: What a yes and a no is in the code of a tool, the likelier words first.
+_WORDS = (
+    ("approve", "approved", "accept", "accepted", "yes", "y", "allow", "confirm", "continue", "ok"),
+    ("reject", "rejected", "deny", "denied", "no", "n", "decline", "cancel", "ignore", "response"),
+)
+#: Statements that are done only sometimes.
+_BRANCHES = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.Try, ast.Match)
+
+
+def asks(tool: BaseTool) -> bool:
+    """Return whether a tool asks a person at each call, before anything else can end it."""
+    tree, uses = _source(tool)
+    return uses and any(
+        isinstance(node, ast.Call) and _is_interrupt(node.func)
+        for statement in (tree.body if tree is not None else ())
+        if not isinstance(statement, _BRANCHES)
+        for node in ast.walk(statement)
+    )
+
+
+def resumption(asked: Interrupt, tool: BaseTool | None, why_not: str) -> Any:
+    """Return what `interrupt()` returns for a yes or a no, in the form that the tool reads.
+
+    Args:
+        why_not: the reason of a no; empty for a yes.
+    """
+    schema = getattr(asked, "response_schema", None)
+    if schema is not None:
+        given = schema if isinstance(schema, Mapping) else schema.model_json_schema()
+        return json_sample(given, bool(why_not))
+    tree, _ = _source(tool)
+    nodes = [] if tree is None else list(ast.walk(tree))
+    texts = [node.value for node in nodes if isinstance(node, ast.Constant)]
+    word = next((word for word in _WORDS[bool(why_not)] if word in texts), None)
+    other = next((word for word in _WORDS[not why_not] if word in texts), None)
+    keys = dict.fromkeys(_keys(nodes))
+    if not keys:
+        yes = not why_not if other is None else "no" if why_not else "yes"
+        return yes if word is None else word
+    said = word if word is not None else _WORDS[bool(why_not)][0]
+    return {
+        key: [{"type": said}] if key == "decisions" else _member(key, said, why_not) for key in keys
+    }
+
+
+async def reviewed(approved: Callable[..., Awaitable[str]], actions: Any, configs: Any) -> Any:
+    """Return what the person decides on calls that a middleware of LangChain holds back."""
+    reviews = {item["action_name"]: item for item in configs}
+    decisions: list[dict[str, Any]] = []
+    for action in actions:
+        why_not = await approved(action["name"], action["args"], None)
+        allowed = reviews.get(action["name"], {}).get("allowed_decisions", ("approve",))
+        edited = {"name": action["name"], "args": action["args"]}
+        yes = (
+            {"type": "approve"}
+            if "approve" in allowed
+            else {"type": "edit", "edited_action": edited}
+        )
+        decisions.append({"type": "reject", "message": why_not} if why_not else yes)
+    return {"decisions": decisions}
+
+
+def says_no(value: Any) -> bool:
+    """Return whether what a tool was resumed with is a no."""
+    values = value.values() if isinstance(value, Mapping) else (value,)
+    return any(
+        item is False or item in _WORDS[1] for item in values if isinstance(item, str | bool)
+    )
+
+
+def waiting_call(messages: list[Any], names: set[str], asked: set[str]) -> dict[str, Any] | None:
+    """Return the call of the model, to a tool that asks, that has no result yet.
+
+    Args:
+        asked: ids of the calls that a person was asked about.
+    """
+    done = {it.tool_call_id for it in messages if isinstance(it, ToolMessage)} | asked
+    last = next((it for it in reversed(messages) if isinstance(it, AIMessage)), None)
+    calls: Iterator[Any] = iter(last.tool_calls if last is not None else ())
+    return next((call for call in calls if call["name"] in names and call["id"] not in done), None)
+
+
+def _member(key: str, said: str, why_not: str) -> Any:
+    """Return a member of an answer: whether, which decision, or why."""
+    if key in ("approved", "approve", "accepted", "accept", "confirmed", "confirm", "allowed"):
+        return not why_not
+    return why_not if key in ("reason", "message", "feedback") else said
+
+
+def _keys(nodes: list[ast.AST]) -> Iterator[str]:
+    """Yield the members that code reads of an answer."""
+    for node in nodes:
+        key: ast.AST | None = None
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            # What it would take from its own arguments, in place of those it was called with.
+            key = node.args[0] if node.func.attr == "get" and len(node.args) == 1 else None
+        elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
+            key = node.slice
+        if isinstance(key, ast.Constant) and isinstance(key.value, str):
+            yield key.value
+
+
+def _source(tool: BaseTool | None) -> tuple[ast.FunctionDef | ast.AsyncFunctionDef | None, bool]:
+    """Return the function of a tool as it is written, and whether it can interrupt."""
+    function: Any = getattr(tool, "func", None) or getattr(tool, "coroutine", None)
+    if function is None:
+        return None, False
+    function = inspect.unwrap(function)
+    uses = interrupt in function.__globals__.values()
+    try:
+        (tree,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
+    except (OSError, TypeError, SyntaxError, ValueError):
+        return None, False
+    if isinstance(tree, ast.FunctionDef | ast.AsyncFunctionDef):
+        return tree, uses
+    return None, False
+
+
+def _is_interrupt(called: ast.AST) -> bool:
+    return getattr(called, "id", None) == "interrupt" or getattr(called, "attr", "") == "interrupt"

@@ -1,0 +1,76 @@
+"""The tools of a LangGraph graph: what they declare, and the seam around each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from langchain_core.runnables.config import ensure_config
+from langchain_core.tools import BaseTool
+from langgraph.pregel import Pregel
+
+from faultclock.model.scenario.tool_script import ToolScript
+from faultclock.subjects.frameworks.langgraph_interrupts import asks, says_no
+from faultclock.subjects.frameworks.langgraph_parts import parts_of, tools_in
+from faultclock.subjects.frameworks.own_tools import OwnTools, own_tool
+
+#: Where LangGraph has what a task was resumed with.
+_SCRATCHPAD = "__pregel_scratchpad"
+
+
+def declared_tools(graph: Pregel[Any, Any, Any, Any]) -> Iterator[ToolScript | None]:
+    """Yield what each tool declares; None for one that no model could call."""
+    # The middleware of LangChain that asks has the names of the tools that need a yes.
+    reviewed = {
+        name
+        for part, _ in parts_of(graph)
+        for name, wanted in (getattr(part, "interrupt_on", None) or {}).items()
+        if wanted
+    }
+    for tool, through in tools_in(graph):
+        gated = tool.name in reviewed or asks(tool)
+        yield own_tool(tool.name, tool.description, schema_of(tool), gated=gated, through=through)
+
+
+def schema_of(tool: BaseTool) -> Mapping[str, Any]:
+    """Return the schema that the model is given of a tool."""
+    schema: Any = tool.tool_call_schema
+    return schema if isinstance(schema, Mapping) else schema.model_json_schema()
+
+
+def observe(tool: BaseTool, own: OwnTools, blocking: Callable[[], bool]) -> None:
+    """Let the calls of a tool go through the seam, inside of what its node does with errors.
+
+    Args:
+        blocking: whether its life blocks; else `invoke` is what `ainvoke` comes to.
+    """
+    name, known, asking = tool.name, schema_of(tool).get("properties", {}), asks(tool)
+    invoke, ainvoke = tool.invoke, tool.ainvoke
+
+    def read(given: Any) -> tuple[dict[str, Any], str]:
+        call = isinstance(given, dict) and given.get("type") == "tool_call"
+        values = given["args"] if call else given if isinstance(given, dict) else {}
+        # What a node puts in beside, such as the state, is no argument of the model's.
+        arguments = {key: value for key, value in values.items() if key in known}
+        return arguments, given["id"] if call else ""
+
+    def observed(given: Any, config: Any = None, **named: Any) -> Any:
+        if not blocking() or (asking and not _is_approved(config)):
+            return invoke(given, config, **named)
+        return own.call_blocking(name, *read(given), lambda: invoke(given, config, **named))
+
+    async def aobserved(given: Any, config: Any = None, **named: Any) -> Any:
+        if asking and not _is_approved(config):
+            return await ainvoke(given, config, **named)
+        return await own.call(name, *read(given), lambda: ainvoke(given, config, **named))
+
+    # A tool is a model of pydantic, which lets no method be assigned.
+    object.__setattr__(tool, "invoke", observed)
+    object.__setattr__(tool, "ainvoke", aobserved)
+
+
+def _is_approved(config: Any) -> bool:
+    """Return whether a call goes on with a yes; else it only asks, or was denied."""
+    scratchpad = ensure_config(config)["configurable"].get(_SCRATCHPAD)
+    resumed = [*scratchpad.resume] if scratchpad is not None else []
+    return bool(resumed) and not says_no(resumed[-1])

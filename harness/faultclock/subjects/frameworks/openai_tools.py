@@ -1,0 +1,79 @@
+"""The tools of an agent of the OpenAI Agents SDK: functions, MCP servers, and the seam around each.
+
+A tool that `function_tool` made catches what its function raises and says so to the model, so the
+seam is inside of that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from agents import Agent, FunctionTool, Handoff
+
+from faultclock.subjects.frameworks.mcp_tools import McpClient
+from faultclock.subjects.frameworks.own_tools import OwnTools
+
+#: Where a tool of `function_tool` has the function that calls the user's.
+_INNER = "_invoke_tool_impl"
+
+
+def functions_of(agent: Agent[Any]) -> list[tuple[FunctionTool, tuple[str, ...]]]:
+    """Return the function tools of an agent, and of those that it hands over to or calls.
+
+    Each comes with what the model has to call first.
+    """
+    agents: list[tuple[Agent[Any], tuple[str, ...]]] = [(agent, ())]
+    found: list[tuple[FunctionTool, tuple[str, ...]]] = []
+    for one, through in agents:
+        behind: list[tuple[Any, str]] = []
+        for handed in one.handoffs:
+            if isinstance(handed, Handoff):
+                reference = handed._agent_ref
+                behind.append((None if reference is None else reference(), handed.tool_name))
+            else:
+                behind.append((handed, Handoff.default_tool_name(handed)))
+        for tool in one.tools:
+            if isinstance(tool, FunctionTool):
+                inner = getattr(tool, "_agent_instance", None)
+                found += [(tool, through)] if inner is None else []
+                behind += [] if inner is None else [(inner, tool.name)]
+        known = [other for other, _ in agents]
+        agents += [
+            (it, (*through, name))
+            for it, name in behind
+            if it is not None and not any(it is other for other in known)
+        ]
+    return found
+
+
+def servers_of(agent: Agent[Any]) -> Iterator[McpClient]:
+    """Yield the agent's MCP servers."""
+    for server in agent.mcp_servers:
+        params: Any = getattr(server, "params", None)
+        policy: Any = getattr(server, "_needs_approval_policy", False)
+
+        def gated(name: str, policy: Any = policy) -> bool:
+            return policy is True or (isinstance(policy, dict) and bool(policy.get(name)))
+
+        if isinstance(params, Mapping):
+            yield McpClient(url=params["url"], gated=gated)
+        elif params is not None:
+            yield McpClient(command=(params.command, *params.args), gated=gated)
+
+
+def observe(tool: FunctionTool, own: OwnTools) -> None:
+    """Let the calls of a tool go through the seam."""
+    holder: Any = tool.on_invoke_tool
+    inner = getattr(holder, _INNER, None)
+    called = tool.on_invoke_tool if inner is None else inner
+
+    async def invoke(context: Any, arguments: str) -> Any:
+        return await own.call(
+            tool.name, arguments, context.tool_call_id, lambda: called(context, arguments)
+        )
+
+    if inner is None:
+        tool.on_invoke_tool = invoke
+    else:
+        setattr(holder, _INNER, invoke)

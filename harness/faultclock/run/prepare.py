@@ -14,6 +14,8 @@ import os
 import sys
 from dataclasses import replace
 
+from pydantic import BaseModel
+
 from faultclock.errors import SubjectError
 from faultclock.run.bind_scenario import bind_scenario
 from faultclock.run.doctor.healthy import rehearsal
@@ -230,6 +232,19 @@ def warm(binding: Binding, limit_s: float = _LIMIT_S) -> tuple[str, ...]:
             importlib.import_module(name)
         except Exception:  # noqa: BLE001, S112 - a module that only a run can import stays lazy
             continue
+    _complete_models()
     if isinstance(outcome, list) and (binding.inline or binding.warm_in_place):
         simulate(usual, binding, 0)
     return names
+
+
+def _complete_models() -> None:
+    """Have pydantic finish the models that it would finish at their first use, in every child.
+
+    A library with hundreds of models defers that (`defer_build`), such as google-genai.
+    """
+    found: list[type[BaseModel]] = [BaseModel]
+    for model in found:
+        found += model.__subclasses__()
+        if not model.__pydantic_complete__ and model.model_config.get("defer_build"):
+            model.model_rebuild(raise_errors=False)

@@ -8,7 +8,7 @@ nothing and knows no error model.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -20,8 +20,9 @@ from faultclock.fakes.provider.conversation import EXAMPLES, OBJECTIONS, objecti
 from faultclock.fakes.provider.doorkeeper import Doorkeeper, Memory
 from faultclock.fakes.provider.refusal_words import filled, truthful
 from faultclock.fakes.provider.script_check import check_script
+from faultclock.fakes.provider.thread import Thread
 from faultclock.fakes.wire.answer import Answer, ErrorFacts
-from faultclock.fakes.wire.chat_messages import message_facts
+from faultclock.fakes.wire.chat_messages import message_facts, told_as_text
 from faultclock.fakes.wire.delivery import Step, steps_of
 from faultclock.fakes.wire.dialect import Asked, Exchange, RateStanding
 from faultclock.fakes.wire.headers import merged, scrubbed, scrubbed_url
@@ -33,10 +34,11 @@ from faultclock.fakes.wire.injector import (
     InjectorState,
     Requesting,
     Resolving,
+    coming,
     decide,
     mark_met,
 )
-from faultclock.fakes.wire.offered import offered_tools
+from faultclock.fakes.wire.offered import answer_tool, offered_tools
 from faultclock.model.duration import MILLISECOND_NS, SECOND_NS
 from faultclock.model.scenario.fault import (
     AnswerEnds,
@@ -135,6 +137,7 @@ class FakeProvider:
         wall_epoch_ns: wall-clock instant of virtual time 0, in nanoseconds since 1970.
         state: of the run, when its subject has several lives; it is changed in place.
         observant: also record what requests tell the model, and what answers ask it for.
+        tools: names of the subject's own; it is observant, and may have others that only answer.
         id: of a fallback, which each fact about it then has; empty for the first provider.
         streams: what is left to chance is drawn from; None: from the seed.
 
@@ -152,6 +155,7 @@ class FakeProvider:
         *,
         state: ProviderState | None = None,
         observant: bool = False,
+        tools: Collection[str] = (),
         id: str = "",
         streams: Streams | None = None,
     ) -> None:
@@ -167,6 +171,8 @@ class FakeProvider:
         self._state = state or ProviderState()
         self._door = Doorkeeper(script, streams or Streams(seed), id or "first", self._state.memory)
         self.observant = observant
+        self._tools = tools
+        self._thread = Thread()
         #: What separates the facts of a fallback from those of the first provider.
         self.mark: Mapping[str, str] = {"provider": id} if id else {}
         self._kernel: Clockwork | None = None
@@ -253,18 +259,27 @@ class FakeProvider:
             think_ms=self._script.think_time // MILLISECOND_NS,
         )
         asked = self._read(request, exchange)
+        chat = self._dialect.chat(asked) if self.observant else []
+        if self.observant and not asked.beside:
+            asked = self._thread.followed(asked, chat)
+            asked = replace(asked, tool=answer_tool(asked.body, self._tools))
+        counts = asked.shown is not None and asked.shown.counts
         good = None
         if asked.refusal is None:
             good = self._dialect.good_answer(self._script, asked, exchange)
         shape = None if good is None else good.shape
-        fate = self._decide(Requesting(call=call, now_ns=now_ns, answer=shape))
-        self._record_request(request, asked, exchange_id, connection, call, fate.attempt)
+        fate = (
+            coming(self._state.injector, call)
+            if counts
+            else self._decide(Requesting(call=call, now_ns=now_ns, answer=shape))
+        )
+        self._record_request(request, asked, chat, exchange_id, connection, call, fate.attempt)
         fault = None if fate.rule is None else fate.rule.then
         ruling = None
         if isinstance(fault, AnswerEnds):
             exchange = replace(exchange, ends=fault)
             good = good and self._dialect.good_answer(self._script, asked, exchange)
-        if good is not None:
+        if good is not None and not counts:
             ruling = self._door.ruling(exchange_id, request, asked, good, fault, call, now_ns)
         tempo = self._door.tempo(good, fault, ruling)
         if ruling is not None or self._script.pace is not None:
@@ -277,6 +292,8 @@ class FakeProvider:
         else:
             answer = self._answer(asked, exchange, good, fault)
             self._keep(answer, fault)
+            if fault is None and good is not None and self.observant and not asked.beside:
+                self._thread.answered(chat, good)
         event: tuple[bytes, ErrorFacts] | None = None
         if isinstance(fault, StreamError):
             data, error = self._dialect.error_event(
@@ -414,6 +431,7 @@ class FakeProvider:
         self,
         request: HttpRequest,
         asked: Asked,
+        chat: list[dict[str, Any]],
         exchange: str,
         connection: str,
         call: str | None,
@@ -433,14 +451,17 @@ class FakeProvider:
             body_bytes=len(request.body),
             model=None if asked.model is None else without_secrets(asked.model),
             stream=asked.stream,
-            **self._told_the_model(asked),
+            **({"counts": True} if asked.shown is not None and asked.shown.counts else {}),
+            **self._told_the_model(asked, chat),
             **self.mark,
         )
 
-    def _told_the_model(self, asked: Asked) -> dict[str, object]:
+    def _told_the_model(self, asked: Asked, chat: list[dict[str, Any]]) -> dict[str, object]:
         """Return what a request says to the model: of a runtime all, of others the tools alone."""
         if self.observant:
-            return {"messages": message_facts({"messages": self._dialect.chat(asked)})}
+            messages = message_facts({"messages": chat})
+            told = {"told_as_text": told_as_text(asked.told)} if asked.told else {}
+            return {"messages": messages, **told}
         tools = offered_tools(asked.body)
         return {"tools": tools} if tools else {}
 

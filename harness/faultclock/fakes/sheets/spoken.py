@@ -105,7 +105,8 @@ class SpokenDialect:
         if asked.shown is not None:
             return self._shown_answer(asked.shown, exchange)
         messages = self._reader.messages(asked.body)
-        says = said(script, exchange, messages, self._reader.turns(messages))
+        place = max(self._reader.turns(messages), asked.heard)
+        says = said(script, exchange, messages, place, asked.tool)
         prompt = self._prompt(asked)
         scope = self._scope(asked, exchange, says, prompt)
         if self._filled("good.silent", scope):
@@ -133,10 +134,12 @@ class SpokenDialect:
             stream=asked.stream,
             chunks_before_finish=before,
             finish_reason=scope["reason"],
-            text=scope["text"],
+            place=place,
+            text=says.text if says.answers else scope["text"],
             tool_calls=tuple(
                 {"id": call.id, "name": call.name, "arguments": call.told}
                 for call in scope["calls"]
+                if not says.answers
             ),
             usage=usage if is_told else None,
         )
@@ -171,7 +174,7 @@ class SpokenDialect:
             body=Members(asked.body),
             sent_body=Members(asked.body),
             stream=asked.stream,
-            text=says.text,
+            text=None if says.answers else says.text,
             refusal=says.refusal,
             ends=says.ends,
             reason=reason,
@@ -383,7 +386,8 @@ def _as_headers(headers: Mapping[str, Any]) -> Headers:
 
 def _object_of(call: SaidToolCall, dialect: str) -> dict[str, Any]:
     """Return the arguments of a call for an API in which they are an object."""
-    value = json_object(call.arguments)
+    # Where arguments are an object, those of an answer that was cut are closed.
+    value = json_object(call.arguments) or json_object(call.arguments + '"}')
     if value is None:
         raise InputError(
             f"the arguments of the tool {call.name!r} are no JSON object: {call.arguments!r}",

@@ -30,7 +30,8 @@ class Answer:
         stream: whether it is an event stream.
         chunks_before_finish: for a stream, how many chunks precede the finish reason.
         finish_reason: of a good answer.
-        text: of a good answer that has one.
+        place: 0-based, of a good answer in the conversation.
+        text: of a good answer that has one, also where a tool call is how it is said.
         tool_calls: what a good answer asks for: `id`, `name` and `arguments` of each.
         usage: tokens of a good answer, where it has them: `prompt_tokens`, `completion_tokens`
             and `total_tokens`.
@@ -48,6 +49,7 @@ class Answer:
     stream: bool = False
     chunks_before_finish: int = 0
     finish_reason: str | None = None
+    place: int = 0
     text: str | None = None
     tool_calls: tuple[Mapping[str, str], ...] = ()
     usage: Mapping[str, int] | None = None

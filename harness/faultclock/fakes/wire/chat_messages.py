@@ -37,7 +37,7 @@ def message_facts(body: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _facts(message: Mapping[str, Any]) -> dict[str, Any]:
     role = _name(message.get("role"))
-    text = _text(message.get("content"))
+    text = text_of(message.get("content"))
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
     facts: dict[str, Any] = {"role": role, "content_sha256": digest}
     if role == "tool":
@@ -56,7 +56,12 @@ def _asked_tool(call: object) -> dict[str, str | None]:
     return {"id": _name(given.get("id")), "name": _name(name)}
 
 
-def _text(content: object) -> str:
+def told_as_text(text: str) -> str:
+    """Return what a request says where results would stand, as far as a trace keeps it."""
+    return without_secrets(text)[:_CONTENT_MAX]
+
+
+def text_of(content: object) -> str:
     """Return the text of a message: OpenAI allows parts in place of a text."""
     if isinstance(content, str):
         return content

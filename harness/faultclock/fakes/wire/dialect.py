@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from faultclock.fakes.wire.answer import Answer, ErrorFacts
 from faultclock.fakes.wire.http_server import HttpRequest
+from faultclock.fakes.wire.offered import AnswerTool
 from faultclock.model.scenario.fault import AnswerEnd, AnswerEnds
 from faultclock.model.scenario.payload import ErrorPayload
 from faultclock.model.scenario.provider_script import ProviderScript, ToolCallReply
@@ -47,12 +48,14 @@ class Shown:
         chunks: pieces of a stream.
         answer: the answer of the model that it shows, if it shows one.
         keeps: what the shelf has from then on; None: no longer.
+        counts: it only counts tokens, and is no attempt to get an answer.
     """
 
     body: Any = None
     chunks: tuple[bytes, ...] = ()
     answer: Answer | None = None
     keeps: Shelf = field(default_factory=dict)
+    counts: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +70,9 @@ class Asked:
         beside: whether its path is one of what the provider keeps, and not one of the model.
         kept: how many messages at the front of the body come from what the provider kept.
         shown: the answer to a request that is `beside`, once the provider has looked it up.
+        tool: the one by which the model has to answer, where it may not just say it.
+        heard: how many answers of the model it goes on from, whatever it repeats of them.
+        told: what it says beyond the request before it, where that got an answer.
     """
 
     model: str | None
@@ -76,6 +82,9 @@ class Asked:
     beside: bool = False
     kept: int = 0
     shown: Shown | None = None
+    tool: AnswerTool | None = None
+    heard: int = 0
+    told: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

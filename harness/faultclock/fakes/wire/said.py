@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from faultclock.fakes.wire.dialect import Exchange
-from faultclock.model.scenario.fault import AnswerEnd, AnswerEnds
+from faultclock.fakes.wire.offered import AnswerTool
+from faultclock.model.scenario.fault import AnswerEnd
 from faultclock.model.scenario.provider_script import ProviderScript, ToolCallReply
 
 #: What a model says that refuses to answer.
@@ -50,12 +51,14 @@ class Said:
 
     Attributes:
         refusal: what it says in place of an answer.
+        answers: whether its tool call is how it says the text.
         ends: how it is not a whole answer; None: it is one.
     """
 
     text: str | None
     tool_calls: tuple[SaidToolCall, ...]
     refusal: str | None = None
+    answers: bool = False
     ends: AnswerEnd | None = None
 
     @property
@@ -72,7 +75,13 @@ class Said:
         return sum(map(tokens_of, texts))
 
 
-def said(script: ProviderScript, exchange: Exchange, messages: Sequence[Any], place: int) -> Said:
+def said(
+    script: ProviderScript,
+    exchange: Exchange,
+    messages: Sequence[Any],
+    place: int,
+    tool: AnswerTool | None = None,
+) -> Said:
     """Return what the model says to `messages`.
 
     Within a conversation the ids of tool calls follow from the messages, so that a request that
@@ -81,17 +90,18 @@ def said(script: ProviderScript, exchange: Exchange, messages: Sequence[Any], pl
     Args:
         messages: of the request, as JSON values.
         place: how many of them are the model's own: the 0-based place in the script's replies.
+        tool: by which it has to answer; None: it says its answer.
     """
     if not script.replies:
-        ids = [token(exchange, f"tool/{index}", 24) for index in range(len(script.tool_calls))]
-        return _ended(_worded(script.reply, script.tool_calls, ids), exchange.ends)
+        ids = [token(exchange, f"tool/{index}", 24) for index in range(len(script.tool_calls) or 1)]
+        return _by_tool(_ended(_worded(script.reply, script.tool_calls, ids), exchange), tool, ids)
     reply = script.replies[min(place, len(script.replies) - 1)]
     text = f"{exchange.seed}/{place}/{_SORTED.encode(messages)}"
     ids = [
         hashlib.sha256(f"{text}/tool/{index}".encode("utf-8", "surrogatepass")).hexdigest()[:24]
-        for index in range(len(reply.tool_calls))
+        for index in range(len(reply.tool_calls) or 1)
     ]
-    return _ended(_worded(reply.text, reply.tool_calls, ids), exchange.ends)
+    return _by_tool(_ended(_worded(reply.text, reply.tool_calls, ids), exchange), tool, ids)
 
 
 def split_text(text: str) -> tuple[str, ...]:
@@ -119,13 +129,25 @@ def _worded(text: str, calls: tuple[ToolCallReply, ...], ids: Sequence[str]) -> 
         text=None if calls else text,
         tool_calls=tuple(
             SaidToolCall(id=id_, name=call.name, arguments=call.arguments)
-            for call, id_ in zip(calls, ids, strict=True)
+            for call, id_ in zip(calls, ids, strict=False)
         ),
     )
 
 
-def _ended(whole: Said, ends: AnswerEnds | None) -> Said:
+def _by_tool(says: Said, tool: AnswerTool | None, ids: Sequence[str]) -> Said:
+    """Return an answer as the call of a tool; what is cut has the beginning of its arguments."""
+    if tool is None or not says.text:
+        return says
+    arguments = json.dumps({tool.argument: says.text}, ensure_ascii=False)
+    if says.ends is not None:
+        arguments = arguments.removesuffix('"}')
+    call = SaidToolCall(id=ids[0], name=tool.name, arguments=arguments)
+    return replace(says, tool_calls=(call,), answers=True)
+
+
+def _ended(whole: Said, exchange: Exchange) -> Said:
     """Return what is said of a text that does not come to its end."""
+    ends = exchange.ends
     if ends is None or whole.text is None:
         return whole
     match ends.how:

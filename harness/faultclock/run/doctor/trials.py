@@ -288,12 +288,13 @@ def _restart_trial(binding: Binding, run: _Run) -> Trial:
 
 
 def _results(request: Any) -> list[str]:
-    """Return the texts of the results of tools that a request sends back."""
-    return [
+    """Return the texts of the results of tools that a request sends back, however it does that."""
+    results = [
         str(message.get("content", ""))
         for message in request.get("messages", ())
         if message.get("tool_call_id") or message.get("role") == "tool"
     ]
+    return results or [text for text in (request.get("told_as_text"),) if text]
 
 
 def _with_tool(

@@ -142,7 +142,7 @@ KINDS: dict[str, EventKind] = {
             "model": MaybeText,
             "stream": Flag,
         },
-        maybe({"messages": list_of(Message), "tools": Count}),
+        maybe({"messages": list_of(Message), "tools": Count, "told_as_text": Text, "counts": Flag}),
         text=_request,
         opens=("exchange",),
     ),

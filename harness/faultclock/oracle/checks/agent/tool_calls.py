@@ -174,7 +174,11 @@ def _judge_dropped(history: History, requirements: tuple[str, ...]) -> Verdicts:
         if request is None:
             continue
         known = {item for wanted, given in _rounds(request.messages) for item in wanted + given}
-        dropped = [call.id for call in answer.tool_calls if call.id not in known]
+        # Some agents tell the model in a text what it called, and what came of it.
+        text = str(request.payload.get("told_as_text", ""))
+        dropped = [
+            call.id for call in answer.tool_calls if call.id not in known and call.name not in text
+        ]
         if dropped:
             yield broken(
                 requirements,

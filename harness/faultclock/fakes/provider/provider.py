@@ -22,7 +22,7 @@ from faultclock.fakes.provider.refusal_words import filled, truthful
 from faultclock.fakes.provider.script_check import check_script
 from faultclock.fakes.provider.thread import Thread
 from faultclock.fakes.wire.answer import Answer, ErrorFacts
-from faultclock.fakes.wire.chat_messages import message_facts, told_as_text
+from faultclock.fakes.wire.chat_messages import message_facts
 from faultclock.fakes.wire.delivery import Step, steps_of
 from faultclock.fakes.wire.dialect import Asked, Exchange, RateStanding
 from faultclock.fakes.wire.headers import merged, scrubbed, scrubbed_url
@@ -38,7 +38,7 @@ from faultclock.fakes.wire.injector import (
     decide,
     mark_met,
 )
-from faultclock.fakes.wire.offered import answer_tool, offered_tools
+from faultclock.fakes.wire.offered import offered_tools
 from faultclock.model.duration import MILLISECOND_NS, SECOND_NS
 from faultclock.model.scenario.fault import (
     AnswerEnds,
@@ -171,8 +171,7 @@ class FakeProvider:
         self._state = state or ProviderState()
         self._door = Doorkeeper(script, streams or Streams(seed), id or "first", self._state.memory)
         self.observant = observant
-        self._tools = tools
-        self._thread = Thread()
+        self._thread = Thread(tools)
         #: What separates the facts of a fallback from those of the first provider.
         self.mark: Mapping[str, str] = {"provider": id} if id else {}
         self._kernel: Clockwork | None = None
@@ -262,7 +261,6 @@ class FakeProvider:
         chat = self._dialect.chat(asked) if self.observant else []
         if self.observant and not asked.beside:
             asked = self._thread.followed(asked, chat)
-            asked = replace(asked, tool=answer_tool(asked.body, self._tools))
         counts = asked.shown is not None and asked.shown.counts
         good = None
         if asked.refusal is None:
@@ -460,7 +458,7 @@ class FakeProvider:
         """Return what a request says to the model: of a runtime all, of others the tools alone."""
         if self.observant:
             messages = message_facts({"messages": chat})
-            told = {"told_as_text": told_as_text(asked.told)} if asked.told else {}
+            told = {"told_as_text": list(asked.told)} if asked.told else {}
             return {"messages": messages, **told}
         tools = offered_tools(asked.body)
         return {"tools": tools} if tools else {}

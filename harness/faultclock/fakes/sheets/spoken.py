@@ -106,7 +106,7 @@ class SpokenDialect:
             return self._shown_answer(asked.shown, exchange)
         messages = self._reader.messages(asked.body)
         place = max(self._reader.turns(messages), asked.heard)
-        says = said(script, exchange, messages, place, asked.tool)
+        says = said(script, exchange, messages, place, asked.tool, toolless=asked.toolless)
         prompt = self._prompt(asked)
         scope = self._scope(asked, exchange, says, prompt)
         if self._filled("good.silent", scope):
@@ -133,9 +133,10 @@ class SpokenDialect:
             end_marker=end,
             stream=asked.stream,
             chunks_before_finish=before,
-            finish_reason=scope["reason"],
+            finish_reason="stop" if says.answers and says.ends is None else scope["reason"],
             place=place,
             text=says.text if says.answers else scope["text"],
+            by_tool=says.tool_calls[0].name if says.answers else "",
             tool_calls=tuple(
                 {"id": call.id, "name": call.name, "arguments": call.told}
                 for call in scope["calls"]

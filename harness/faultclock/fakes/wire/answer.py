@@ -32,6 +32,7 @@ class Answer:
         finish_reason: of a good answer.
         place: 0-based, of a good answer in the conversation.
         text: of a good answer that has one, also where a tool call is how it is said.
+        by_tool: name of the tool whose call is how it is said; empty: none.
         tool_calls: what a good answer asks for: `id`, `name` and `arguments` of each.
         usage: tokens of a good answer, where it has them: `prompt_tokens`, `completion_tokens`
             and `total_tokens`.
@@ -51,6 +52,7 @@ class Answer:
     finish_reason: str | None = None
     place: int = 0
     text: str | None = None
+    by_tool: str = ""
     tool_calls: tuple[Mapping[str, str], ...] = ()
     usage: Mapping[str, int] | None = None
     error: ErrorFacts | None = None

@@ -56,11 +56,6 @@ def _asked_tool(call: object) -> dict[str, str | None]:
     return {"id": _name(given.get("id")), "name": _name(name)}
 
 
-def told_as_text(text: str) -> str:
-    """Return what a request says where results would stand, as far as a trace keeps it."""
-    return without_secrets(text)[:_CONTENT_MAX]
-
-
 def text_of(content: object) -> str:
     """Return the text of a message: OpenAI allows parts in place of a text."""
     if isinstance(content, str):

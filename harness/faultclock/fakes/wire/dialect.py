@@ -70,9 +70,10 @@ class Asked:
         beside: whether its path is one of what the provider keeps, and not one of the model.
         kept: how many messages at the front of the body come from what the provider kept.
         shown: the answer to a request that is `beside`, once the provider has looked it up.
+        toolless: it offers no tools, and requests before it did: none can be asked for.
         tool: the one by which the model has to answer, where it may not just say it.
         heard: how many answers of the model it goes on from, whatever it repeats of them.
-        told: what it says beyond the request before it, where that got an answer.
+        told: ids of tool calls that it speaks of in a text, and not as calls with results.
     """
 
     model: str | None
@@ -82,9 +83,10 @@ class Asked:
     beside: bool = False
     kept: int = 0
     shown: Shown | None = None
+    toolless: bool = False
     tool: AnswerTool | None = None
     heard: int = 0
-    told: str = ""
+    told: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,11 @@ from typing import Any
 from faultclock.fakes.wire.dialect import Exchange
 from faultclock.fakes.wire.offered import AnswerTool
 from faultclock.model.scenario.fault import AnswerEnd
-from faultclock.model.scenario.provider_script import ProviderScript, ToolCallReply
+from faultclock.model.scenario.provider_script import (
+    ProviderReply,
+    ProviderScript,
+    ToolCallReply,
+)
 
 #: What a model says that refuses to answer.
 _REFUSAL = "I'm sorry, but I can't help with that."
@@ -81,6 +85,8 @@ def said(
     messages: Sequence[Any],
     place: int,
     tool: AnswerTool | None = None,
+    *,
+    toolless: bool = False,
 ) -> Said:
     """Return what the model says to `messages`.
 
@@ -91,11 +97,14 @@ def said(
         messages: of the request, as JSON values.
         place: how many of them are the model's own: the 0-based place in the script's replies.
         tool: by which it has to answer; None: it says its answer.
+        toolless: whether it can call none.
     """
     if not script.replies:
         ids = [token(exchange, f"tool/{index}", 24) for index in range(len(script.tool_calls) or 1)]
         return _by_tool(_ended(_worded(script.reply, script.tool_calls, ids), exchange), tool, ids)
     reply = script.replies[min(place, len(script.replies) - 1)]
+    if toolless and reply.tool_calls:
+        reply = ProviderReply(text=script.reply)
     text = f"{exchange.seed}/{place}/{_SORTED.encode(messages)}"
     ids = [
         hashlib.sha256(f"{text}/tool/{index}".encode("utf-8", "surrogatepass")).hexdigest()[:24]

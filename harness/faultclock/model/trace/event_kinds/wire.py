@@ -142,7 +142,7 @@ KINDS: dict[str, EventKind] = {
             "model": MaybeText,
             "stream": Flag,
         },
-        maybe({"messages": list_of(Message), "tools": Count, "told_as_text": Text, "counts": Flag}),
+        maybe({"messages": list_of(Message), "tools": Count, "told_as_text": list_of(Text), "counts": Flag}),
         text=_request,
         opens=("exchange",),
     ),
@@ -165,7 +165,14 @@ KINDS: dict[str, EventKind] = {
     ),
     "http.exchange_ended": _http(
         {"how": Text, "finish_reason": MaybeText, "text_sha256": MaybeSha},
-        maybe({"ends": AnswerEnd, "tool_calls": list_of(ToolCall), "usage": dict[Text, Count]}),
+        maybe(
+            {
+                "ends": AnswerEnd,
+                "tool_calls": list_of(ToolCall),
+                "by_tool": Text,
+                "usage": dict[Text, Count],
+            }
+        ),
         text=_ended,
         closes="http.request",
         mark=lambda payload: "broken" if payload.get("how") not in {None, "complete"} else None,

@@ -174,14 +174,13 @@ def _judge_dropped(history: History, requirements: tuple[str, ...]) -> Verdicts:
         if request is None:
             continue
         known = {item for wanted, given in _rounds(request.messages) for item in wanted + given}
-        # Some agents tell the model in a text what it called, and what came of it.
-        text = str(request.payload.get("told_as_text", ""))
-        dropped = [
-            call.id for call in answer.tool_calls if call.id not in known and call.name not in text
-        ]
+        known |= {*request.told_as_text}
+        dropped = [call.id for call in answer.tool_calls if call.id not in known]
         if dropped:
+            good = {it.id for it in answer.tool_calls if any(run.is_good for run in it.executions)}
+            is_lost = not good.isdisjoint(dropped)
             yield broken(
-                requirements,
+                (is_lost and also(model, "tools.result-kept")) or requirements,
                 call=answer.in_call.id,
                 expected="the next request holds the model's tool calls, and their results",
                 observed=f"nothing of {', '.join(dropped)} is in it",

@@ -140,6 +140,8 @@ def _is_made_up(history: History, call: Call) -> bool:
     """Return whether a call returned a text that shares no word with any that the provider has."""
     if call.end is None or is_degraded(call.end):
         return False
+    if call.end.text_sha256 in {attempt.text_sha256 for attempt in call.attempts}:
+        return False
     mine = (call.end.text or "").strip().casefold()
     words = set(_WORD.findall(mine))
     scenario = history.trace.header.scenario

@@ -1,4 +1,4 @@
-"""What is asked at the host of chat completions beside them: how many tokens a request will have."""
+"""What is asked beside chat completions at their host: how many tokens a request will have."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
 from typing import Any
 
-from smolagents import CodeAgent, MultiStepAgent, Tool, ToolCallingAgent
+from smolagents import MultiStepAgent, Tool, ToolCallingAgent
 from smolagents.models import get_tool_json_schema
 
 from faultclock.model.scenario.tool_script import ToolScript

@@ -142,7 +142,14 @@ KINDS: dict[str, EventKind] = {
             "model": MaybeText,
             "stream": Flag,
         },
-        maybe({"messages": list_of(Message), "tools": Count, "told_as_text": list_of(Text), "counts": Flag}),
+        maybe(
+            {
+                "messages": list_of(Message),
+                "tools": Count,
+                "told_as_text": list_of(Text),
+                "counts": Flag,
+            }
+        ),
         text=_request,
         opens=("exchange",),
     ),

@@ -323,7 +323,13 @@ def _of_agent(found: Located, spec: str, target: Any, known: Known, dialect: str
         dialect=dialect or DEFAULT_DIALECT,
         streams=known.streams,
     )(live)
-    binding = replace(bound, own_tools=tools, dialect_known=dialect is not None)
+    form = getattr(framework, "answer_form", None)
+    binding = replace(
+        bound,
+        own_tools=tools,
+        answer_form="" if form is None else form(target),
+        dialect_known=dialect is not None,
+    )
     names = ", ".join(tool.name for tool in tools)
     taken_for = TakenFor(
         target=spec,

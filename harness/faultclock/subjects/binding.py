@@ -89,6 +89,7 @@ class Binding:
             is not below the working folder.
         contract: what a tool, a store or an extension declares of itself; None for other roles.
         own_tools: the tools that a runtime brings; None: it is handed those of a scenario.
+        answer_form: what the model writes where it answers in code; `{text}` is its answer.
     """
 
     id: str
@@ -111,6 +112,7 @@ class Binding:
     source: SourcePlace | None = None
     contract: Any = None
     own_tools: tuple[ToolScript, ...] | None = None
+    answer_form: str = ""
 
     @property
     def dialect(self) -> str:

@@ -126,6 +126,7 @@ class SpokenDialect:
         }
         is_told = not asked.stream or self._filled("stream.usage_told", scope)
         section = self._sheet.stream if asked.stream else self._sheet.whole
+        by_call = says.in_place_of_text
         answer = Answer(
             status=200,
             headers=_as_headers(self._headers(scope, section.content_type)),
@@ -133,14 +134,14 @@ class SpokenDialect:
             end_marker=end,
             stream=asked.stream,
             chunks_before_finish=before,
-            finish_reason="stop" if says.answers and says.ends is None else scope["reason"],
+            finish_reason="stop" if by_call and says.ends is None else scope["reason"],
             place=place,
-            text=says.text if says.answers else scope["text"],
-            by_tool=says.tool_calls[0].name if says.answers else "",
+            text=says.text if by_call else scope["text"],
+            by_tool=says.tool_calls[0].name if by_call else "",
             tool_calls=tuple(
                 {"id": call.id, "name": call.name, "arguments": call.told}
                 for call in scope["calls"]
-                if not says.answers
+                if not by_call
             ),
             usage=usage if is_told else None,
         )
@@ -175,7 +176,7 @@ class SpokenDialect:
             body=Members(asked.body),
             sent_body=Members(asked.body),
             stream=asked.stream,
-            text=None if says.answers else says.text,
+            text=None if says.in_place_of_text else says.text,
             refusal=says.refusal,
             ends=says.ends,
             reason=reason,

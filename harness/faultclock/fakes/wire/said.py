@@ -55,14 +55,14 @@ class Said:
 
     Attributes:
         refusal: what it says in place of an answer.
-        answers: whether its tool call is how it says the text.
+        in_place_of_text: its call is the answer, since the request demands one.
         ends: how it is not a whole answer; None: it is one.
     """
 
     text: str | None
     tool_calls: tuple[SaidToolCall, ...]
     refusal: str | None = None
-    answers: bool = False
+    in_place_of_text: bool = False
     ends: AnswerEnd | None = None
 
     @property
@@ -151,7 +151,7 @@ def _by_tool(says: Said, tool: AnswerTool | None, ids: Sequence[str]) -> Said:
     if says.ends is not None:
         arguments = arguments.removesuffix('"}')
     call = SaidToolCall(id=ids[0], name=tool.name, arguments=arguments)
-    return replace(says, tool_calls=(call,), answers=True)
+    return replace(says, tool_calls=(call,), in_place_of_text=True)
 
 
 def _ended(whole: Said, exchange: Exchange) -> Said:

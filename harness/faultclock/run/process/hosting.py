@@ -274,6 +274,7 @@ class HostedSubject(Value):
     source: SourcePlace | None
     state_slot: int | None
     own_tools: tuple[ToolScript, ...] | None
+    answer_form: str
     spec: str
     taken_for: TakenFor
     given_requests: bool

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
 from typing import Any
 
-from smolagents import MultiStepAgent, Tool, ToolCallingAgent
+from smolagents import CodeAgent, MultiStepAgent, Tool, ToolCallingAgent
 from smolagents.models import get_tool_json_schema
 
 from faultclock.model.scenario.tool_script import ToolScript
@@ -34,6 +34,14 @@ def tools_of(agent: MultiStepAgent) -> tuple[ToolScript, ...]:
         for tool in _tools(agent)
     )
     return tuple(tool for tool in found if tool is not None)
+
+
+def answer_form(agent: MultiStepAgent) -> str:
+    """Return how the model answers in code; empty where it does not."""
+    if not isinstance(agent, CodeAgent):
+        return ""
+    begin, end = agent.code_block_tags
+    return f"{begin}\nfinal_answer({{text}})\n{end}"
 
 
 def live(agent: MultiStepAgent, surroundings: Surroundings) -> _Life:

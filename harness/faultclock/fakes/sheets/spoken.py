@@ -389,7 +389,8 @@ def _as_headers(headers: Mapping[str, Any]) -> Headers:
 def _object_of(call: SaidToolCall, dialect: str) -> dict[str, Any]:
     """Return the arguments of a call for an API in which they are an object."""
     # Where arguments are an object, those of an answer that was cut are closed.
-    value = json_object(call.arguments) or json_object(call.arguments + '"}')
+    value = json_object(call.arguments)
+    value = json_object(call.arguments + '"}') if value is None else value
     if value is None:
         raise InputError(
             f"the arguments of the tool {call.name!r} are no JSON object: {call.arguments!r}",

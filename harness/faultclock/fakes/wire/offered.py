@@ -45,7 +45,8 @@ def answer_tool(body: Mapping[str, Any], own: Collection[str]) -> AnswerTool | N
         return None
     for tool in _tools(body):
         name = tool.get("name")
-        schema = next((tool[key] for key in _SCHEMAS if isinstance(tool.get(key), Mapping)), {})
+        given = (tool[key] for key in _SCHEMAS if isinstance(tool.get(key), Mapping))
+        schema: Mapping[str, Any] = next(given, {})
         wanted = schema.get("required")
         if isinstance(name, str) and name not in own and isinstance(wanted, list):
             texts = [

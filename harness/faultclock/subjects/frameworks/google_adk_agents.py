@@ -2,13 +2,15 @@
 
 The id of a call is the one that ADK makes for it, because Gemini gives none. Approvals are
 `require_confirmation`, the history is ADK's own session service in memory, which is kept in the
-store of the scenario after each event.
+store of the scenario after each event. An event with an error is how ADK says that there is no
+answer: here it is raised.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from google.adk.agents import BaseAgent, LlmAgent
@@ -21,7 +23,7 @@ from google.genai.types import Content, FunctionCall, FunctionResponse, Part
 from faultclock.model.scenario.tool_script import ToolScript
 from faultclock.subjects.frameworks.life import Life
 from faultclock.subjects.frameworks.own_tools import own_tool
-from faultclock.subjects.ports import Surroundings
+from faultclock.subjects.ports import Reply, Surroundings
 
 _APP, _USER = "faultclock", "user"
 #: The function by which ADK asks a person, and the argument that holds the call.
@@ -66,14 +68,12 @@ class _Life(Life):
         real = tool.run_async
 
         async def run_async(*, args: dict[str, Any], tool_context: Any) -> Any:
-            def work() -> Any:
-                return real(args=args, tool_context=tool_context)
-
+            work = partial(real, args=args, tool_context=tool_context)
             said = tool_context.tool_confirmation
-            if not (said is not None and said.confirmed):
-                asks = getattr(tool, "check_require_confirmation", None)
-                if asks is not None and await asks(args, tool_context):
-                    return await work()
+            asks = getattr(tool, "check_require_confirmation", None)
+            is_asked = asks is not None and not (said is not None and said.confirmed)
+            if is_asked and await asks(args, tool_context):
+                return await work()
             return await self.tools.call(tool.name, args, tool_context.function_call_id, work)
 
         tool.run_async = run_async
@@ -92,16 +92,19 @@ class _Life(Life):
             await self._run(await self._answers(open_calls))
         return await self._run([Part(text=text)])
 
-    async def _run(self, parts: list[Part]) -> str:
+    async def _run(self, parts: list[Part]) -> Reply:
         events: list[Event] = []
-        said = ""
+        said = Reply("")
         run = self._runner.run_async(
             user_id=_USER, session_id=self.session_id, new_message=Content(role="user", parts=parts)
         )
         async for event in run:
             events.append(event)
+            if event.error_code and event.content is None:
+                raise RuntimeError(f"{event.error_code}: {event.error_message}")
             if event.is_final_response() and event.content is not None:
-                said = "".join(part.text or "" for part in event.content.parts or ())
+                text = "".join(part.text or "" for part in event.content.parts or ())
+                said = Reply(text, (), getattr(event.finish_reason, "value", None))
         open_calls = _open_calls(events)
         return await self._run(await self._answers(open_calls)) if open_calls else said
 

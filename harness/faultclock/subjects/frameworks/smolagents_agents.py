@@ -106,7 +106,7 @@ def _noting(process: Callable[..., Any]) -> Callable[..., Any]:
 
     def process_tool_calls(chat_message: Any, memory_step: Any) -> Iterator[Any]:
         _CALLS.set(list(chat_message.tool_calls))
-        return process(chat_message, memory_step)
+        yield from process(chat_message, memory_step)
 
     return process_tool_calls
 

@@ -114,9 +114,11 @@ ledger-diff: $(VENV)/.dev ## judge those runs again, and name what differs (PLAY
 mutate: $(VENV)/.dev ## change the oracle's code a little at a time, and show what nothing sees (MUTATE='retries.py --limit 50')
 	PYTHONHASHSEED=0 $(BIN)/python -m tests.mutation $(MUTATE) --jobs $(JOBS)
 
-field-report: $(VENV)/.dev $(VENV)/.openai2 ## run agents of real frameworks, and write docs/field-report.md
+field-report: $(VENV)/.dev $(VENV)/.openai2 $(VENV)/.agents $(VENV)/.crewai ## run agents of real frameworks, and write docs/field-report.md
 	$(BIN)/python -m tests.field
 	$(VENV2)/bin/python -m tests.field
+	$(VENV)/agents/bin/python -m tests.field
+	$(VENV)/crewai/bin/python -m tests.field
 
 # Each by its environment, which is made first.
 frameworks: $(patsubst %/,$(VENV)/.%,$(sort $(dir $(FRAMEWORKS)))) ## try agents of the frameworks that stand apart (FRAMEWORKS=crewai/crewai: one)

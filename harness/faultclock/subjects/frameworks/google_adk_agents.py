@@ -1,9 +1,8 @@
 """Agents of Google's ADK, as they are: their tools are called through the seam.
 
 The id of a call is the one that ADK makes for it, because Gemini gives none. Approvals are
-`require_confirmation`, the history is ADK's own session service in memory, which is kept in the
-store of the scenario after each event. An event with an error is how ADK says that there is no
-answer: here it is raised.
+`require_confirmation`, the history is ADK's own session service in memory, kept in the scenario's
+store after each event. An event with an error says that there is no answer: here it is raised.
 """
 
 from __future__ import annotations
@@ -34,8 +33,7 @@ def tools_of(agent: BaseAgent) -> tuple[ToolScript, ...]:
     """Return what the agent's own tools declare of themselves."""
     found: list[ToolScript | None] = []
     for tool in _tools(agent):
-        declared = tool._get_declaration()
-        schema = getattr(declared, "parameters_json_schema", None)
+        schema = getattr(tool._get_declaration(), "parameters_json_schema", None)
         gated = getattr(tool, "_require_confirmation", False) is not False
         found.append(own_tool(tool.name, tool.description, schema, gated=gated))
     return tuple(tool for tool in found if tool is not None)
@@ -114,9 +112,8 @@ class _Life(Life):
         for call in calls:
             asked = (call.args or {})[_ASKED]
             why_not = await self.approved(asked["name"], asked["args"], asked["id"])
-            said = {"confirmed": not why_not}
-            given = FunctionResponse(id=call.id, name=call.name, response=said)
-            parts.append(Part(function_response=given))
+            said = FunctionResponse(id=call.id, name=call.name, response={"confirmed": not why_not})
+            parts.append(Part(function_response=said))
         return parts
 
 
@@ -148,7 +145,6 @@ class _Sessions(InMemorySessionService):  # type: ignore[misc]  # stands alone
         """Append an event."""
         done = await super().append_event(session, event)
         if not event.partial:
-            await self._life.keep(
-                {"session": self.sessions[_APP][_USER][session.id].model_dump_json()}
-            )
+            kept = self.sessions[_APP][_USER][session.id].model_dump_json()
+            await self._life.keep({"session": kept})
         return done

@@ -69,8 +69,8 @@ class _Life(Life):
             work = partial(real, args=args, tool_context=tool_context)
             said = tool_context.tool_confirmation
             asks = getattr(tool, "check_require_confirmation", None)
-            is_asked = asks is not None and not (said is not None and said.confirmed)
-            if is_asked and await asks(args, tool_context):
+            is_told = said is not None and said.confirmed
+            if asks is not None and not is_told and await asks(args, tool_context):
                 return await work()
             return await self.tools.call(tool.name, args, tool_context.function_call_id, work)
 

@@ -24,11 +24,13 @@ MUTATE ?= '*' --limit 500
 
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
-# For the tests of clients that demand openai<3, which no other environment has.
+# For the tests of clients and frameworks that demand openai<3, which no other environment has.
 VENV2 := $(VENV)/openai2
 FAULTCLOCK := $(BIN)/faultclock
-# Frameworks that no other environment has: each is an extra, and its tests have its name.
-ALONE ?= agno autogen crewai google-adk llama-index strands
+# Frameworks that .venv cannot have, after the environment that they share: what a resolver gives
+# one of them alone, it gives it there. CrewAI demands an older pydantic, and stands alone.
+FRAMEWORKS ?= agents/agno agents/autogen agents/google-adk agents/smolagents \
+  openai2/llama-index openai2/strands crewai/crewai
 # What the demo checks: a client of 25 lines, and a small agent on the OpenAI SDK. Both have problems.
 CHECKED := client=fixtures/clients/ordinary.py:ask agent=openai-agent
 # What the demo runs after that: references, which pass. The last scenario is a crossing: a crash in
@@ -112,12 +114,15 @@ ledger-diff: $(VENV)/.dev ## judge those runs again, and name what differs (PLAY
 mutate: $(VENV)/.dev ## change the oracle's code a little at a time, and show what nothing sees (MUTATE='retries.py --limit 50')
 	PYTHONHASHSEED=0 $(BIN)/python -m tests.mutation $(MUTATE) --jobs $(JOBS)
 
-field-report: $(VENV)/.dev $(VENV)/.openai2 ## run agents of real frameworks, and write docs/field-report.md
+field-report: $(VENV)/.dev $(VENV)/.openai2 $(VENV)/.agents $(VENV)/.crewai ## run agents of real frameworks, and write docs/field-report.md
 	$(BIN)/python -m tests.field
 	$(VENV2)/bin/python -m tests.field
+	$(VENV)/agents/bin/python -m tests.field
+	$(VENV)/crewai/bin/python -m tests.field
 
-frameworks: $(VENV)/.python ## try agents of the frameworks that stand alone (ALONE=agno: one of them)
-	@$(foreach name,$(ALONE),$(call alone,$(name)) &&) true
+# Each by its environment, which is made first.
+frameworks: $(patsubst %/,$(VENV)/.%,$(sort $(dir $(FRAMEWORKS)))) ## try agents of the frameworks that stand apart (FRAMEWORKS=crewai/crewai: one)
+	@$(foreach it,$(FRAMEWORKS),$(call framework,$(VENV)/$(dir $(it)),$(notdir $(it))) &&) true
 
 hostile: $(VENV)/.dev ## give 10,000 broken inputs to the commands that read them (HOSTILE=500 is a short one)
 	PYTHONHASHSEED=0 $(BIN)/python -m tests.hostile $(HOSTILE) --jobs $(JOBS)
@@ -134,7 +139,11 @@ lock: $(VENV)/.python ## pin again what pyproject.toml asks for (UPGRADE=1 takes
 	@$(call pin,dev,--extra all --group build --group dev)
 	@$(call pin,demo,--extra openai --extra certify --group build -c requirements/dev.txt)
 	@$(call pin,bench,--extra openai --group build --group bench -c requirements/dev.txt)
-	@$(call pin,openai2,--extra litellm --extra openai-agents --group build --group openai2)
+	@$(call pin,openai2,--extra litellm --extra openai-agents --extra llama-index --extra strands \
+	  --group build --group apart)
+	@$(call pin,agents,--extra agno --extra autogen --extra google-adk --extra smolagents \
+	  --group build --group apart)
+	@$(call pin,crewai,--extra crewai --group build --group apart)
 
 clean: ## remove what was generated
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
@@ -159,13 +168,13 @@ define refused
   test $$code -eq 1 || { echo "==> exit code $$code is a fault of ours" >&2; exit 1; }; }
 endef
 
-# NAME: the tests of one framework, in an environment made for it.
-define alone
-{ venv=$(VENV)/frameworks/$(1); echo "==> agents of $(1), in $$venv"; \
-  $(BIN)/python -m venv $$venv && \
-  $$venv/bin/python -m pip --disable-pip-version-check --quiet install -e '.[$(1)]' 'pytest>=9,<10' && \
-  PYTHONHASHSEED=0 $$venv/bin/python -m pytest -o 'addopts=-ra --import-mode=importlib' -q \
-    tests/subjects/frameworks/test_other_agents.py; }
+# ENVIRONMENT, NAME: what is installed of a framework, what its agent is taken for, and its tests.
+define framework
+{ name=$(subst -,_,$(2)); echo "==> $(2), in $(1)"; \
+  $(1)bin/faultclock doctor fixtures/agents/$${name}_agent.py:agent | \
+    sed -n '/a whole agent/p; /^. uses/p' && \
+  PYTHONHASHSEED=0 $(1)bin/python -m pytest -o 'addopts=-ra --import-mode=importlib' -q \
+    -k $$name tests/subjects/frameworks/test_other_agents.py; }
 endef
 
 # NAME=TARGET: the worst problem of a target, and its page. The exit code 1 says that there is one.
@@ -233,9 +242,11 @@ $(VENV)/.dev: requirements/dev.txt pyproject.toml $(VENV)/.python
 $(VENV)/.bench: requirements/bench.txt pyproject.toml $(VENV)/.python
 	$(call set-up,bench,$(VENV))
 
-$(VENV)/.openai2: requirements/openai2.txt pyproject.toml $(VENV)/.python
-	@$(BIN)/python -m venv --clear $(VENV2)
-	$(call set-up,openai2,$(VENV2))
+# Environments beside it, each with what cannot stand beside the rest.
+$(VENV)/.openai2 $(VENV)/.agents $(VENV)/.crewai: \
+$(VENV)/.%: requirements/%.txt pyproject.toml $(VENV)/.python
+	@$(BIN)/python -m venv --clear $(VENV)/$*
+	$(call set-up,$*,$(VENV)/$*)
 
 $(VENV)/.afk: pyproject.toml $(wildcard $(AFK)/pyproject.toml)
 	@$(PYTHON313) -c 'import sys; sys.exit(sys.version_info < (3, 13))' 2>/dev/null || \

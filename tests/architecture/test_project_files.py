@@ -16,19 +16,23 @@ from tests.architecture.source_tree import PROJECT
 
 #: Pinned files that agree: what one of them holds is what the others have tested.
 AGREE = ("demo", "dev", "bench")
-PINNED = (*AGREE, "openai2")
+PINNED = (*AGREE, "openai2", "agents", "crewai")
 #: Groups and extras of `pyproject.toml` that each holds beside the package's own dependencies.
 GROUPS = {
     "demo": ("build",),
     "dev": ("build", "dev"),
     "bench": ("build", "bench"),
-    "openai2": ("build", "openai2"),
+    "openai2": ("build", "apart"),
+    "agents": ("build", "apart"),
+    "crewai": ("build", "apart"),
 }
-#: Clients that demand openai<3, and with it an environment of their own.
-APART = ("litellm", "openai-agents")
-#: Frameworks that are tried in an environment of their own each.
-ALONE = ("agno", "autogen", "crewai", "google-adk", "llama-index", "strands")
-EXTRAS = {"demo": ("openai",), "dev": ("all",), "bench": ("openai",), "openai2": APART}
+#: Extras that cannot stand with all others, by their environment.
+APART = {
+    "openai2": ("litellm", "openai-agents", "llama-index", "strands"),
+    "agents": ("agno", "autogen", "google-adk", "smolagents"),
+    "crewai": ("crewai",),
+}
+EXTRAS = {"demo": ("openai",), "dev": ("all",), "bench": ("openai",), **APART}
 _NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
@@ -95,7 +99,16 @@ def test_the_pinned_files_agree() -> None:
 def test_the_extra_all_installs_every_extra_that_can_stand_with_the_others() -> None:
     """One word brings them together."""
     extras = _pyproject()["project"]["optional-dependencies"]
-    assert _extra("all")[1] == set(extras) - set(APART) - set(ALONE)
+    assert _extra("all")[1] == set(extras) - {name for names in APART.values() for name in names}
+
+
+def test_each_framework_that_stands_apart_is_tried_in_the_environment_that_has_it() -> None:
+    """`make frameworks` names each."""
+    apart = {f"{place}/{name}" for place, names in APART.items() for name in names}
+    makefile = (PROJECT / "Makefile").read_text("utf-8").replace("\\\n", " ")
+    (tried,) = re.findall(r"^FRAMEWORKS \?= (.*)$", makefile, re.MULTILINE)
+    clients = {f"openai2/{name}" for name in ("litellm", "openai-agents")}
+    assert set(tried.split()) == apart - clients
 
 
 def test_every_client_that_comes_bound_has_its_extra() -> None:
@@ -119,7 +132,7 @@ def test_clients_that_cannot_stand_with_the_others_are_tested_apart() -> None:
         path.read_text("utf-8") for path in (PROJECT / "tests" / "clients_openai2").glob("*.py")
     )
     for id_, entry in CLIENTS.items():
-        if entry.extra in APART:
+        if entry.extra in APART["openai2"]:
             assert f'"{id_}"' in tested, id_
 
 

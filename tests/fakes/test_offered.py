@@ -53,6 +53,8 @@ _OPENAI = [
     {"type": "function", "function": {"name": "save", "parameters": {"type": "object"}}},
     {"type": "function", "function": {"name": "final_result", "parameters": _FORM}},
 ]
+_CALLED = Demand(tool=("final_result", _CITY), argument="city")
+_IT = Demand(tool=("it", _CITY), argument="city")
 _FLAT = [{"type": "function", "name": "final_result", "parameters": _FORM}]
 
 
@@ -62,15 +64,15 @@ _FLAT = [{"type": "function", "name": "final_result", "parameters": _FORM}]
         ({}, Demand()),
         ({"tools": _OPENAI}, Demand()),
         ({"tools": _OPENAI, "tool_choice": "auto"}, Demand()),
-        ({"tools": _OPENAI, "tool_choice": "required"}, Demand(tool=("final_result", _CITY))),
+        ({"tools": _OPENAI, "tool_choice": "required"}, _CALLED),
         (
             {"tools": _OPENAI, "tool_choice": {"type": "function", "function": {"name": "save"}}},
             Demand(tool=("save", "{}")),
         ),
-        ({"tools": _FLAT, "tool_choice": "required"}, Demand(tool=("final_result", _CITY))),
+        ({"tools": _FLAT, "tool_choice": "required"}, _CALLED),
         (
             {"tools": [{"name": "it", "input_schema": _FORM}], "tool_choice": {"type": "any"}},
-            Demand(tool=("it", _CITY)),
+            _IT,
         ),
         (
             {
@@ -79,7 +81,7 @@ _FLAT = [{"type": "function", "name": "final_result", "parameters": _FORM}]
                 ],
                 "toolConfig": {"functionCallingConfig": {"mode": "ANY"}},
             },
-            Demand(tool=("it", _CITY)),
+            _IT,
         ),
         (
             {
@@ -88,7 +90,7 @@ _FLAT = [{"type": "function", "name": "final_result", "parameters": _FORM}]
                     "toolChoice": {"tool": {"name": "it"}},
                 }
             },
-            Demand(tool=("it", _CITY)),
+            _IT,
         ),
         ({"response_format": {"type": "text"}}, Demand()),
         (
@@ -108,3 +110,10 @@ _FLAT = [{"type": "function", "name": "final_result", "parameters": _FORM}]
 def test_what_a_request_demands_of_a_text(body: dict[str, Any], demand: Demand) -> None:
     """A call of the last tool, or of a named one; JSON of a form; in each API's own way."""
     assert demand_of(body) == demand
+
+
+def test_a_tool_of_the_subjects_own_stands_for_no_answer_while_another_can() -> None:
+    """Wherever it stands in the list; where there is no other, its call is one."""
+    body = {"tools": [*reversed(_OPENAI)], "tool_choice": "required"}
+    assert demand_of(body, {"save"}) == _CALLED
+    assert demand_of({**body, "tools": _OPENAI[:1]}, {"save"}).is_own

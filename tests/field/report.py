@@ -36,10 +36,13 @@ BY_HAND = Path(__file__).parent / "by_hand.md"
 AGENTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "agno": ("Agno", ("agno", "openai")),
     "autogen": ("AutoGen", ("autogen-agentchat", "autogen-ext", "openai")),
+    "crewai": ("CrewAI", ("crewai", "openai")),
+    "google_adk": ("Google ADK", ("google-adk", "google-genai")),
     "langgraph": ("LangGraph", ("langgraph", "langchain", "langchain-openai", "openai")),
     "llama_index": ("LlamaIndex", ("llama-index-core", "llama-index-llms-openai", "openai")),
     "openai_agents": ("OpenAI Agents SDK", ("openai-agents", "openai")),
     "pydantic_ai": ("Pydantic AI", ("pydantic-ai-slim", "openai")),
+    "smolagents": ("smolagents", ("smolagents", "openai")),
     "strands": ("Strands", ("strands-agents", "openai")),
 }
 #: What happens, and the scenario in which it does.
@@ -158,7 +161,7 @@ def _shortened(observed: str) -> str:
 
 def _did(trace: Trace) -> str:
     """Return what became of the last turn, and what it cost."""
-    requests = sum(1 for _ in trace.of_kind("http.request"))
+    requests = sum(1 for it in trace.of_kind("http.request") if not it.payload.get("counts"))
     effects = sum(1 for _ in trace.of_kind("tool.effect"))
     parts = [f"{requests} request{'' if requests == 1 else 's'}"]
     if effects:

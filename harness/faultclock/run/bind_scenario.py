@@ -60,6 +60,8 @@ def bind_scenario(scenario: Scenario, binding: Binding) -> Scenario:
     if binding.own_tools is not None:
         scenario = fitted_to_agent(scenario, binding.own_tools)
     scenario = _with_services(scenario, binding.services)
+    if binding.answer_form:
+        scenario = scenario.with_providers(partial(_in_form, binding.answer_form))
     return settled(scenario).with_providers(partial(_filled, binding))
 
 
@@ -142,6 +144,18 @@ def agent_lacks(scenario: Scenario, binding: Binding) -> str | None:
 def payloads_of(script: ProviderScript) -> Mapping[str, ErrorPayload]:
     """Return the error answers of the dialect that `script` is played in, by name."""
     return load_payloads(script.dialect or DEFAULT_DIALECT)
+
+
+def _in_form(form: str, script: ProviderScript) -> ProviderScript:
+    """Return a provider that answers in code: with a program that gives the answer."""
+    before = form.partition("{text}")[0]
+
+    def said(text: str) -> str:
+        is_done = not text or text.startswith(before)
+        return text if is_done else form.replace("{text}", repr(text))
+
+    replies = tuple(it.model_copy(update={"text": said(it.text)}) for it in script.replies)
+    return script.model_copy(update={"reply": said(script.reply), "replies": replies})
 
 
 def _filled(binding: Binding, script: ProviderScript) -> ProviderScript:

@@ -14,6 +14,8 @@ import os
 import sys
 from dataclasses import replace
 
+from pydantic import BaseModel
+
 from faultclock.errors import SubjectError
 from faultclock.run.bind_scenario import bind_scenario
 from faultclock.run.doctor.healthy import rehearsal
@@ -181,6 +183,9 @@ def _check_declared(binding: Binding, spec: str) -> Binding:
     probed = probe(binding)
     if not probed.healthy:
         return replace(binding, abilities=ALL_ABILITIES)
+    if binding.own_tools is not None:
+        # A row of a framework says what is usual, and its owner may have chosen otherwise.
+        return replace(binding, abilities=replace(binding.abilities, streams=probed.streams))
     for said, seen in false_claims(binding.abilities, abilities_of(probed)):
         raise SubjectError(
             f"{spec}: it declares {said}, and {seen} when nothing goes wrong",
@@ -234,6 +239,19 @@ def warm(binding: Binding, limit_s: float = _LIMIT_S) -> tuple[str, ...]:
             importlib.import_module(name)
         except Exception:  # noqa: BLE001, S112 - a module that only a run can import stays lazy
             continue
+    _complete_models()
     if isinstance(outcome, list) and (binding.inline or binding.warm_in_place):
         simulate(usual, binding, 0)
     return names
+
+
+def _complete_models() -> None:
+    """Have pydantic finish the models that it would finish at their first use, in every child.
+
+    A library with hundreds of models defers that (`defer_build`), such as google-genai.
+    """
+    found: list[type[BaseModel]] = [BaseModel]
+    for model in found:
+        found += model.__subclasses__()
+        if not model.__pydantic_complete__ and model.model_config.get("defer_build"):
+            model.model_rebuild(raise_errors=False)

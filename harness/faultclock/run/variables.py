@@ -4,8 +4,9 @@ A proxy, a base URL or a retry setting of the machine would change what a client
 would differ between machines. A key is there for every usual provider, so that code which makes
 its client when it is imported can be imported. The names are those that the libraries read, as
 installed: `openai` 3.54, `anthropic` 2.12, `google-genai` 3.4, `botocore` 1.44.5, `mistralai` 3.7,
-`cohere` 7.3, `ollama` 0.6.3, `langchain-openai` 1.7.3, `requests` 2.34, `aiohttp` 3.14. Whatever
-else stands in the environment is the subject's own business and stays as it is.
+`cohere` 7.3, `ollama` 0.6.3, `langchain-openai` 1.7.3, `requests` 2.34, `aiohttp` 3.14,
+`huggingface_hub` 2.4. Whatever else stands in the environment is the subject's own business and
+stays as it is.
 """
 
 from __future__ import annotations
@@ -52,6 +53,8 @@ FIXED: Mapping[str, str] = MappingProxyType(
         "AWS_CONFIG_FILE": os.devnull,
         "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
         "AWS_EC2_METADATA_DISABLED": "true",
+        # huggingface_hub takes what begins so for one of its own.
+        "HF_TOKEN": f"hf_{API_KEY}",
         # requests and aiohttp put what they find there into the Authorization header.
         "NETRC": os.devnull,
     }

@@ -386,7 +386,11 @@ def _of_agent(
         streams=known.streams,
     )(target.lives())
     binding = replace(
-        bound, own_tools=tools, dialect_known=dialect is not None, remedies=known.remedies
+        bound,
+        own_tools=tools,
+        answer_form=target.answer_form,
+        dialect_known=dialect is not None,
+        remedies=known.remedies,
     )
     taken_for = TakenFor(
         target=spec,

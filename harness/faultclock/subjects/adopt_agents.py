@@ -66,6 +66,12 @@ class AgentTarget:
         servers_of = getattr(self.known.framework(), "servers_of", None)
         return () if servers_of is None else servers_of(self.agent)
 
+    @property
+    def answer_form(self) -> str:
+        """What the model writes where it answers in code; `{text}` is its answer."""
+        form = getattr(self.known.framework(), "answer_form", None)
+        return "" if form is None else str(form(self.agent))
+
     def because(self, tools: tuple[ToolScript, ...]) -> str:
         """Return what it was taken for an agent with: its tools, and how it is run."""
         names = ", ".join(f"{it.name}{' (needs a yes)' if it.gated else ''}" for it in tools)

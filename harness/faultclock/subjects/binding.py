@@ -92,6 +92,7 @@ class Binding:
         own_tools: the tools that a runtime brings; None: it is handed those of a scenario.
         remedies: what of its framework mends a broken requirement, by the id of that.
         services: other hosts that it may ask in every scenario.
+        answer_form: what the model writes where it answers in code; `{text}` is its answer.
     """
 
     id: str
@@ -116,6 +117,7 @@ class Binding:
     own_tools: tuple[ToolScript, ...] | None = None
     remedies: Mapping[str, str] = field(default_factory=dict)
     services: tuple[ServiceHost, ...] = ()
+    answer_form: str = ""
 
     @property
     def dialect(self) -> str:

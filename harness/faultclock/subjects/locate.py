@@ -248,8 +248,8 @@ def _hint(error: BaseException) -> str:
     if type(error) is KeyError and trace is not None and trace.tb_frame.f_code is _READS_VARIABLE:
         return f"it reads the variable {error.args[0]}, which is not set here: any text will do"
     return (
-        "the file is imported before the simulated world exists: build clients inside the"
-        " subject, or in open=…"
+        "the file is imported before the simulated world exists: what asks a model belongs into a"
+        " function, or below `if __name__ == '__main__':`"
     )
 
 

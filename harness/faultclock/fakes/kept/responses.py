@@ -66,9 +66,7 @@ def recalled(
         return conversation_asked(asked, request, shelf, exchange)
     id_, what, method = found["id"], found["what"], request.method
     if (id_, what, method) == ("input_tokens", None, "POST"):
-        whole = _gone_on(asked, shelf)
-        tokens = {"object": "response.input_tokens", "input_tokens": count(whole)}
-        return replace(whole, body={}, shown=Shown(body=tokens))
+        return counted(_gone_on(asked, shelf), count)
     asked = replace(asked, body={})
     known = {None: ("GET", "DELETE"), "cancel": ("POST",), "input_items": ("GET",)}
     if method not in known.get(what, ()):
@@ -85,6 +83,12 @@ def recalled(
     if what == "cancel":
         return _cancelled(asked, id_, record, exchange)
     return _polled(asked, record, query, exchange)
+
+
+def counted(asked: Asked, count: Callable[[Asked], int]) -> Asked:
+    """Return a request that only asks how many tokens it would have."""
+    tokens = {"object": "response.input_tokens", "input_tokens": count(asked)}
+    return replace(asked, body={}, shown=Shown(body=tokens, counts=True))
 
 
 def _gone_on(asked: Asked, shelf: Shelf) -> Asked:

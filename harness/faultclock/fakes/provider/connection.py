@@ -245,6 +245,7 @@ class ProviderConnection:
                 if answer.tool_calls
                 else {}
             ),
+            **({"by_tool": answer.by_tool} if answer.by_tool else {}),
             **({"usage": dict(answer.usage)} if answer.usage is not None else {}),
         }
 

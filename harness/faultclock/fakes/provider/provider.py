@@ -8,7 +8,7 @@ nothing and knows no error model.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -34,6 +34,7 @@ from faultclock.fakes.wire.injector import (
     InjectorState,
     Requesting,
     Resolving,
+    coming,
     decide,
     mark_met,
 )
@@ -143,6 +144,7 @@ class FakeProvider:
         wall_epoch_ns: wall-clock instant of virtual time 0, in nanoseconds since 1970.
         state: of the run, when its subject has several lives; it is changed in place.
         observant: also record what requests tell the model, and what answers ask it for.
+        tools: names of the subject's own; it is observant, and may have others that only answer.
         id: of a fallback, which each fact about it then has; empty for the first provider.
         streams: what is left to chance is drawn from; None: from the seed.
 
@@ -165,6 +167,7 @@ class FakeProvider:
         *,
         state: ProviderState | None = None,
         observant: bool = False,
+        tools: Collection[str] = (),
         id: str = "",
         streams: Streams | None = None,
     ) -> None:
@@ -180,6 +183,8 @@ class FakeProvider:
         self._state = state or ProviderState()
         self._door = Doorkeeper(script, streams or Streams(seed), id or "first", self._state.memory)
         self.observant = observant
+        self._tools = frozenset(tools)
+        self._has_offered = False
         #: What separates its facts from those of the first provider, and those of its faults.
         self.mark: Mapping[str, str] = {"provider": id} if id else {}
         self.whose = self.mark
@@ -272,14 +277,19 @@ class FakeProvider:
             good = self._dialect.good_answer(self._script, asked, exchange)
         shape = None if good is None else good.shape
         named = (*asked.named, *names_of(request))
-        fate = self._decide(Requesting(call=call, now_ns=now_ns, answer=shape, named=named))
+        counts = asked.shown is not None and asked.shown.counts
+        fate = (
+            coming(self._state.injector, call)
+            if counts
+            else self._decide(Requesting(call=call, now_ns=now_ns, answer=shape, named=named))
+        )
         self._record_request(request, asked, exchange_id, connection, call, fate.attempt)
         fault = None if fate.rule is None else fate.rule.then
         ruling = None
         if isinstance(fault, AnswerEnds):
             exchange = replace(exchange, ends=fault)
             good = good and self._dialect.good_answer(self._script, asked, exchange)
-        if good is not None:
+        if good is not None and not counts:
             ruling = self._door.ruling(exchange_id, request, asked, good, fault, call, now_ns)
         tempo = self._door.tempo(good, fault, ruling)
         if ruling is not None or self._script.pace is not None:
@@ -328,7 +338,10 @@ class FakeProvider:
         if not self.observant or asked.refusal is not None or asked.beside:
             return asked
         found = in_words(self._state.spoken, self._dialect.chat(asked), call)
-        return replace(asked, in_words=found)
+        offers = bool(offered_tools(asked.body))
+        toolless = self._has_offered and not offers
+        self._has_offered |= offers
+        return replace(asked, in_words=found, own=self._tools, toolless=toolless)
 
     def _is_unanswered(self, asked: Asked, fault: Fault | None) -> bool:
         """Return whether the script has answers, and none for this request."""
@@ -463,6 +476,7 @@ class FakeProvider:
             body_bytes=len(request.body),
             model=None if asked.model is None else without_secrets(asked.model),
             stream=asked.stream,
+            **({"counts": True} if asked.shown is not None and asked.shown.counts else {}),
             **self._told_the_model(asked),
             **self.mark,
         )

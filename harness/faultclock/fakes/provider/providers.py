@@ -63,12 +63,14 @@ class FakeProviders:
         state: ProvidersState,
         streams: Streams | None = None,
     ) -> None:
+        tools = {tool.name for tool in scenario.world.tools}
         self._first = FakeProvider(
             scenario.provider,
             payloads,
             seed,
             state=state.first,
             observant=True,
+            tools=tools,
             streams=streams,
         )
         self._fallbacks = {
@@ -78,6 +80,7 @@ class FakeProviders:
                 seed,
                 state=state.fallbacks[script.id],
                 observant=True,
+                tools=tools,
                 id=script.id,
                 streams=streams,
             )

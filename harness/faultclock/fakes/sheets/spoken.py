@@ -106,10 +106,10 @@ class SpokenDialect:
         if asked.shown is not None:
             return self._shown_answer(asked.shown, exchange)
         messages = self._reader.messages(asked.body)
-        demand = demand_of(asked.body)
+        demand = demand_of(asked.body, asked.own)
         place = self._reader.turns(messages) - led(script, demand, self.chat(asked))
         place += sum(it.left_out for it in asked.in_words)
-        says = said(script, exchange, messages, place, demand)
+        says = said(script, exchange, messages, place, demand, toolless=asked.toolless)
         prompt = self._prompt(asked)
         scope = self._scope(asked, exchange, says, prompt)
         if self._filled("good.silent", scope):
@@ -129,6 +129,8 @@ class SpokenDialect:
         }
         is_told = not asked.stream or self._filled("stream.usage_told", scope)
         section = self._sheet.stream if asked.stream else self._sheet.whole
+        # What a trace has of such a call is the answer that it stands for: no tool is to be called.
+        by_call = says.in_place_of_text
         answer = Answer(
             status=200,
             headers=_as_headers(self._headers(scope, section.content_type)),
@@ -136,19 +138,17 @@ class SpokenDialect:
             end_marker=end,
             stream=asked.stream,
             chunks_before_finish=before,
-            finish_reason=scope["reason"],
-            text=scope["text"],
+            finish_reason="stop" if by_call else scope["reason"],
+            text=says.text if by_call else scope["text"],
+            by_tool=says.tool_calls[0].name if by_call else "",
             tool_calls=tuple(
                 {"id": call.id, "name": call.name, "arguments": call.told}
                 for call in scope["calls"]
+                if not by_call
             ),
             usage=usage if is_told else None,
-            can_end=True if says.in_place_of_text else None,
+            can_end=True if by_call else None,
         )
-        if says.in_place_of_text and says.tool_calls:
-            # What a trace has of it is the answer that it stands for: no tool is to be called.
-            (call,) = answer.tool_calls
-            answer = replace(answer, text=call["arguments"], tool_calls=(), finish_reason="stop")
         if "kept" in self._hooks:
             answer = self._hooks["kept"](asked, answer, exchange)
         return answer
@@ -180,7 +180,7 @@ class SpokenDialect:
             body=Members(asked.body),
             sent_body=Members(asked.body),
             stream=asked.stream,
-            text=says.text,
+            text=None if says.in_place_of_text else says.text,
             refusal=says.refusal,
             ends=says.ends,
             reason=reason,
@@ -392,7 +392,9 @@ def _as_headers(headers: Mapping[str, Any]) -> Headers:
 
 def _object_of(call: SaidToolCall, dialect: str) -> dict[str, Any]:
     """Return the arguments of a call for an API in which they are an object."""
+    # Where arguments are an object, those of an answer that was cut are closed.
     value = json_object(call.arguments)
+    value = json_object(call.arguments + '"}') if value is None else value
     if value is None:
         raise InputError(
             f"the arguments of the tool {call.name!r} are no JSON object: {call.arguments!r}",

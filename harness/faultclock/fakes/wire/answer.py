@@ -30,7 +30,8 @@ class Answer:
         stream: whether it is an event stream.
         chunks_before_finish: for a stream, how many chunks precede the finish reason.
         finish_reason: of a good answer.
-        text: of a good answer that has one.
+        text: of a good answer that has one, also where a tool call is how it is said.
+        by_tool: name of the tool whose call is how it is said; empty: none.
         tool_calls: what a good answer asks for: `id`, `name` and `arguments` of each.
         usage: tokens of a good answer, where it has them: `prompt_tokens`, `completion_tokens`
             and `total_tokens`.
@@ -49,6 +50,7 @@ class Answer:
     chunks_before_finish: int = 0
     finish_reason: str | None = None
     text: str | None = None
+    by_tool: str = ""
     tool_calls: tuple[Mapping[str, str], ...] = ()
     usage: Mapping[str, int] | None = None
     error: ErrorFacts | None = None

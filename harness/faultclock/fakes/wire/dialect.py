@@ -48,12 +48,14 @@ class Shown:
         chunks: pieces of a stream.
         answer: the answer of the model that it shows, if it shows one.
         keeps: what the shelf has from then on; None: no longer.
+        counts: it only counts tokens, and is no attempt to get an answer.
     """
 
     body: Any = None
     chunks: tuple[bytes, ...] = ()
     answer: Answer | None = None
     keeps: Shelf = field(default_factory=dict)
+    counts: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +74,8 @@ class Asked:
         named: what it is called in a script, beside its method and its path.
         values: what an error repeats of it.
         in_words: what it says in words about tools that the model asked for.
+        own: names of the tools of the subject; what else it offers may stand for an answer.
+        toolless: it offers no tools, and requests before it did: none can be asked for.
     """
 
     model: str | None
@@ -85,6 +89,8 @@ class Asked:
     named: tuple[str, ...] = ()
     values: Mapping[str, Any] = field(default_factory=dict)
     in_words: tuple[InWords, ...] = ()
+    own: frozenset[str] = frozenset()
+    toolless: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -139,6 +139,11 @@ def decide(
     return counted, Fate(attempt=attempt, rule=rule)
 
 
+def coming(state: InjectorState, call: str | None) -> Fate:
+    """Return what becomes of a request that is no attempt: it passes, and has the next's number."""
+    return Fate(attempt=state.attempts.get(call, 0) + 1, rule=None)
+
+
 def mark_met(state: InjectorState, rule_id: str) -> InjectorState:
     """Return the state in which the rule's effect reached the wire."""
     return state if rule_id in state.met else replace(state, met=state.met | {rule_id})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -54,11 +54,15 @@ class Demand:
         offers: the names of its tools, and arguments that fit each.
         text: JSON of the form that it asks for, in place of any other text; None: it asks for none.
         tool: name and arguments of a call that it asks for in place of a text, likewise.
+        argument: the one that takes the text, where that is all that the tool takes; empty: none.
+        is_own: whether that tool is one of the subject's, and a call of it no answer.
     """
 
     offers: Mapping[str, str] = field(default_factory=dict, compare=False)
     text: str | None = None
     tool: tuple[str, str] | None = None
+    argument: str = ""
+    is_own: bool = False
 
 
 def offered_tools(body: Mapping[str, Any]) -> int:
@@ -71,20 +75,26 @@ def offered_tools(body: Mapping[str, Any]) -> int:
     return sum(1 for _ in _tools(body))
 
 
-def demand_of(body: Mapping[str, Any]) -> Demand:
+def demand_of(body: Mapping[str, Any], own: Collection[str] = ()) -> Demand:
     """Return what a request demands of an answer that is a text.
 
     Where a tool has to be called, frameworks offer those that stand for the answer last.
+
+    Args:
+        own: names of tools that do something, and stand for no answer while others can.
     """
-    offers = {
-        name: json.dumps(object_sample(_schema(tool) or {}))
-        for tool in _tools(body)
-        if (name := _name(tool))
-    }
+    schemas = {name: _schema(tool) or {} for tool in _tools(body) if (name := _name(tool))}
+    offers = {name: json.dumps(object_sample(schema)) for name, schema in schemas.items()}
     must, named = _choice(body)
     if must and offers:
-        name = named if isinstance(named, str) and named in offers else list(offers)[-1]
-        return Demand(tool=(name, offers[name]), offers=offers)
+        last = sorted(offers, key=lambda name: name not in own)[-1]
+        name = named if named is not None and named in offers else last
+        return Demand(
+            tool=(name, offers[name]),
+            offers=offers,
+            argument=_only_text(schemas[name]),
+            is_own=name in own,
+        )
     for path in _FORMATS:
         schema = _schema(_at(body, path))
         if schema is not None:
@@ -136,6 +146,18 @@ def _schema(holder: Any) -> Mapping[str, Any] | None:
         inner = next((inner[name] for name in _SCHEMAS if name in inner), None)
         found = inner if isinstance(inner, Mapping) else found
     return found
+
+
+def _only_text(schema: Mapping[str, Any]) -> str:
+    """Return the property of an object that has to be there, if it is one text alone."""
+    wanted, properties = schema.get("required"), schema.get("properties")
+    if not isinstance(wanted, list) or len(wanted) != 1 or not isinstance(properties, Mapping):
+        return ""
+    (name,) = wanted
+    value = properties.get(name) if isinstance(name, str) else None
+    if not isinstance(value, Mapping) or {"enum", "format", "const"} & set(value):
+        return ""
+    return str(name) if str(value.get("type")).lower() == "string" else ""
 
 
 def _at(body: Any, path: tuple[str, ...]) -> Any:

@@ -81,6 +81,8 @@ def said(
     messages: Sequence[Any],
     place: int,
     demand: Demand = Demand(),  # noqa: B008 - frozen
+    *,
+    toolless: bool = False,
 ) -> Said:
     """Return what the model says to `messages`.
 
@@ -91,22 +93,25 @@ def said(
         messages: of the request, as JSON values.
         place: how often the model spoke before: the 0-based place in the script's replies.
         demand: what the request has in place of a text.
+        toolless: whether it can call no tool, so that it answers at once.
     """
     if not script.replies:
         text, asked = script.reply, script.tool_calls
-        calls = _meeting(demand, asked)
+        calls = _meeting(demand, asked, text)
         ids = [token(exchange, f"tool/{index}", 24) for index in range(len(calls))]
     else:
         reply = script.replies[min(place, len(script.replies) - 1)]
-        text, asked = reply.text or script.reply, reply.tool_calls
-        calls = _meeting(demand, asked)
+        text, asked = reply.text or script.reply, () if toolless else reply.tool_calls
+        calls = _meeting(demand, asked, text)
         seed = f"{exchange.seed}/{place}/{_SORTED.encode(messages)}"
         ids = [
             hashlib.sha256(f"{seed}/tool/{index}".encode("utf-8", "surrogatepass")).hexdigest()[:24]
             for index in range(len(calls))
         ]
     whole = _worded(demand.text or text, calls, ids)
-    whole = replace(whole, in_place_of_text=bool(calls) and not asked)
+    if calls and not asked and not demand.is_own:
+        text = text if demand.argument else calls[0].arguments
+        whole = replace(whole, in_place_of_text=True, text=text)
     return _ended(whole, exchange.ends)
 
 
@@ -148,12 +153,16 @@ def led(script: ProviderScript, demand: Demand, chat: Sequence[Mapping[str, Any]
     return sum(bool(names) and names <= ways for names in called)
 
 
-def _meeting(demand: Demand, calls: tuple[ToolCallReply, ...]) -> tuple[ToolCallReply, ...]:
+def _meeting(
+    demand: Demand, calls: tuple[ToolCallReply, ...], text: str
+) -> tuple[ToolCallReply, ...]:
     """Return the calls of an answer: as far as they are offered, and one where it is demanded."""
     calls = tuple(it for call in calls if (it := _way_to(call, demand)) is not None)
     if calls or demand.tool is None:
         return calls
     name, arguments = demand.tool
+    if demand.argument:
+        arguments = json.dumps({demand.argument: text}, ensure_ascii=False)
     return (ToolCallReply(name=name, arguments=arguments),)
 
 
@@ -177,17 +186,18 @@ def _worded(text: str, calls: tuple[ToolCallReply, ...], ids: Sequence[str]) -> 
 
 def _ended(whole: Said, ends: AnswerEnds | None) -> Said:
     """Return what is said of an answer that does not come to its end."""
-    if ends is None or (whole.text is None and not whole.in_place_of_text):
+    if ends is None or whole.text is None:
         return whole
+    if whole.in_place_of_text:
+        # A call that was cut is no call: a provider hands none on.
+        whole = replace(whole, text="", tool_calls=(), in_place_of_text=False)
     match ends.how:
         case "refused":
-            return replace(whole, text=None, tool_calls=(), refusal=_REFUSAL, ends=ends.how)
+            return replace(whole, text=None, refusal=_REFUSAL, ends=ends.how)
         case "empty":
-            text = None if ends.null else ""
-            return replace(whole, text=text, tool_calls=(), ends=ends.how)
+            return replace(whole, text=None if ends.null else "", ends=ends.how)
         case _:
-            # A call that was cut is no call: a provider hands none on.
             pieces = split_text(whole.text or "")
             half = -(-len(pieces) // 2)
             told = pieces[: half if ends.after_tokens is None else ends.after_tokens]
-            return replace(whole, text="".join(told), tool_calls=(), ends=ends.how)
+            return replace(whole, text="".join(told), ends=ends.how)

@@ -75,7 +75,9 @@ class Draft:
 
     @property
     def never_used(self) -> bool:
-        """Whether it is a spare connection that was opened and asked nothing: no attempt."""
+        """Whether it asked for no answer: a spare connection, or one that only counts tokens."""
+        if self.request is not None and self.request.counts:
+            return True
         idle = self.connected is not None and not self.sent
         return idle and (self.broken_off is None or self.broken_off.kind in _CLOSED)
 

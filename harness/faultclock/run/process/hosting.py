@@ -277,6 +277,7 @@ class HostedSubject(Value):
     own_tools: tuple[ToolScript, ...] | None
     remedies: dict[str, str]
     services: tuple[ServiceHost, ...]
+    answer_form: str
     spec: str
     taken_for: TakenFor
     given_requests: bool

@@ -2,7 +2,8 @@
 
 The text of a turn is what a crew is kicked off with, for each name in braces in its tasks. A tool
 is not given the id of the model's call, so it is noted where CrewAI begins to execute the call.
-A crew keeps no session: nothing of a kickoff outlives it.
+Why an answer ended is in the event about it, and not in what a kickoff returns. A crew keeps no
+session: nothing of a kickoff outlives it.
 """
 
 from __future__ import annotations
@@ -15,16 +16,19 @@ from typing import Any
 
 from crewai import Crew
 from crewai.agents.agent_executor import AgentExecutor
+from crewai.llms.base_llm import BaseLLM
 from crewai.tools.base_tool import BaseTool, Tool
 from crewai.utilities.agent_utils import extract_tool_call_info
 from crewai.utilities.string_utils import sanitize_tool_name
 
 from faultclock.model.scenario.tool_script import ToolScript
 from faultclock.subjects.frameworks.own_tools import OwnTools, own_tool
-from faultclock.subjects.ports import Surroundings
+from faultclock.subjects.ports import Reply, Surroundings
 
 #: The model's id of the call that is executed.
 _CALL_ID: ContextVar[str] = ContextVar("call_id", default="")
+#: Why each answer of the turn that runs ended.
+_REASONS: list[str | None] = []
 
 
 def tools_of(crew: Any) -> tuple[ToolScript, ...]:
@@ -78,10 +82,13 @@ class _Life:
 
     def run_turn(self, text: str) -> Any:
         """Kick off."""
-        if not isinstance(self._crew, Crew):
-            return self._crew.kickoff(text).raw
-        inputs = dict.fromkeys(sorted(self._crew.fetch_inputs()), text)
-        return self._crew.kickoff(inputs=inputs or None).raw
+        _REASONS.clear()
+        if isinstance(self._crew, Crew):
+            inputs = dict.fromkeys(sorted(self._crew.fetch_inputs()), text)
+            result = self._crew.kickoff(inputs=inputs or None)
+        else:
+            result = self._crew.kickoff(text)
+        return Reply(result.raw, (), _REASONS[-1] if _REASONS else None)
 
 
 def _executed(executor: AgentExecutor, tool_call: Any) -> Any:
@@ -90,5 +97,12 @@ def _executed(executor: AgentExecutor, tool_call: Any) -> Any:
     return _execute(executor, tool_call)
 
 
+def _completed(llm: BaseLLM, *given: Any, **options: Any) -> None:
+    _REASONS.append(options.get("finish_reason"))
+    _complete(llm, *given, **options)
+
+
 _execute = AgentExecutor._execute_single_native_tool_call
 AgentExecutor._execute_single_native_tool_call = _executed
+_complete = BaseLLM._emit_call_completed_event
+BaseLLM._emit_call_completed_event = _completed

@@ -1,14 +1,15 @@
 """Agents of Google's ADK, as they are: their tools are called through the seam.
 
 The id of a call is the one that ADK makes for it, because Gemini gives none. Approvals are
-`require_confirmation`, the history is ADK's own session service in memory, which is kept in the
-store of the scenario after each event.
+`require_confirmation`, the history is ADK's own session service in memory, kept in the scenario's
+store after each event. An event with an error says that there is no answer: here it is raised.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from google.adk.agents import BaseAgent, LlmAgent
@@ -21,7 +22,7 @@ from google.genai.types import Content, FunctionCall, FunctionResponse, Part
 from faultclock.model.scenario.tool_script import ToolScript
 from faultclock.subjects.frameworks.life import Life
 from faultclock.subjects.frameworks.own_tools import own_tool
-from faultclock.subjects.ports import Surroundings
+from faultclock.subjects.ports import Reply, Surroundings
 
 _APP, _USER = "faultclock", "user"
 #: The function by which ADK asks a person, and the argument that holds the call.
@@ -32,8 +33,7 @@ def tools_of(agent: BaseAgent) -> tuple[ToolScript, ...]:
     """Return what the agent's own tools declare of themselves."""
     found: list[ToolScript | None] = []
     for tool in _tools(agent):
-        declared = tool._get_declaration()
-        schema = getattr(declared, "parameters_json_schema", None)
+        schema = getattr(tool._get_declaration(), "parameters_json_schema", None)
         gated = getattr(tool, "_require_confirmation", False) is not False
         found.append(own_tool(tool.name, tool.description, schema, gated=gated))
     return tuple(tool for tool in found if tool is not None)
@@ -66,14 +66,12 @@ class _Life(Life):
         real = tool.run_async
 
         async def run_async(*, args: dict[str, Any], tool_context: Any) -> Any:
-            def work() -> Any:
-                return real(args=args, tool_context=tool_context)
-
+            work = partial(real, args=args, tool_context=tool_context)
             said = tool_context.tool_confirmation
-            if not (said is not None and said.confirmed):
-                asks = getattr(tool, "check_require_confirmation", None)
-                if asks is not None and await asks(args, tool_context):
-                    return await work()
+            asks = getattr(tool, "check_require_confirmation", None)
+            is_told = said is not None and said.confirmed
+            if asks is not None and not is_told and await asks(args, tool_context):
+                return await work()
             return await self.tools.call(tool.name, args, tool_context.function_call_id, work)
 
         tool.run_async = run_async
@@ -92,16 +90,19 @@ class _Life(Life):
             await self._run(await self._answers(open_calls))
         return await self._run([Part(text=text)])
 
-    async def _run(self, parts: list[Part]) -> str:
+    async def _run(self, parts: list[Part]) -> Reply:
         events: list[Event] = []
-        said = ""
+        said = Reply("")
         run = self._runner.run_async(
             user_id=_USER, session_id=self.session_id, new_message=Content(role="user", parts=parts)
         )
         async for event in run:
             events.append(event)
+            if event.error_code and event.content is None:
+                raise RuntimeError(f"{event.error_code}: {event.error_message}")
             if event.is_final_response() and event.content is not None:
-                said = "".join(part.text or "" for part in event.content.parts or ())
+                text = "".join(part.text or "" for part in event.content.parts or ())
+                said = Reply(text, (), getattr(event.finish_reason, "value", None))
         open_calls = _open_calls(events)
         return await self._run(await self._answers(open_calls)) if open_calls else said
 
@@ -111,9 +112,8 @@ class _Life(Life):
         for call in calls:
             asked = (call.args or {})[_ASKED]
             why_not = await self.approved(asked["name"], asked["args"], asked["id"])
-            said = {"confirmed": not why_not}
-            given = FunctionResponse(id=call.id, name=call.name, response=said)
-            parts.append(Part(function_response=given))
+            said = FunctionResponse(id=call.id, name=call.name, response={"confirmed": not why_not})
+            parts.append(Part(function_response=said))
         return parts
 
 
@@ -145,7 +145,6 @@ class _Sessions(InMemorySessionService):  # type: ignore[misc]  # stands alone
         """Append an event."""
         done = await super().append_event(session, event)
         if not event.partial:
-            await self._life.keep(
-                {"session": self.sessions[_APP][_USER][session.id].model_dump_json()}
-            )
+            kept = self.sessions[_APP][_USER][session.id].model_dump_json()
+            await self._life.keep({"session": kept})
         return done

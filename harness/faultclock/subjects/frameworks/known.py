@@ -169,6 +169,15 @@ FRAMEWORKS = (
         distributions=("google-adk",),
     ),
     Known(
+        package="smolagents",
+        kinds=("MultiStepAgent",),
+        file="smolagents_agents",
+        name="smolagents",
+        extra="smolagents",
+        distributions=("smolagents",),
+        style="sync",
+    ),
+    Known(
         package="afk",
         kinds=("BaseAgent",),
         file="afk",

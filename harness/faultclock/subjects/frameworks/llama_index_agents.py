@@ -21,7 +21,7 @@ from llama_index.core.memory import ChatMemoryBuffer
 from faultclock.model.scenario.tool_script import ToolScript
 from faultclock.subjects.frameworks.life import Life
 from faultclock.subjects.frameworks.own_tools import own_tool
-from faultclock.subjects.ports import Surroundings
+from faultclock.subjects.ports import Reply, Surroundings
 
 #: The model's id of the call that is executed.
 _CALL_ID: ContextVar[str] = ContextVar("call_id", default="")
@@ -90,7 +90,13 @@ class _Life(Life):
         # Messages hold objects of the client's library, which LlamaIndex does not write as JSON.
         messages = pickle.dumps(await self._memory.aget_all())
         await self.keep({"messages": base64.b64encode(messages).decode()})
-        return str(answer)
+        return Reply(str(answer), (), _reason(answer))
+
+
+def _reason(answer: Any) -> str | None:
+    """Return why the model stopped, which LlamaIndex leaves in the provider's answer."""
+    choices = (getattr(answer, "raw", None) or {}).get("choices") or ()
+    return choices[0].get("finish_reason") if choices else None
 
 
 def _noting(step: Callable[..., Any]) -> Callable[..., Any]:

@@ -22,7 +22,7 @@ from faultclock.model.scenario.tool_script import ToolScript
 from faultclock.subjects.frameworks.life import Life
 from faultclock.subjects.frameworks.own_tools import own_tool
 from faultclock.subjects.frameworks.strands_sessions import MemoryRepository
-from faultclock.subjects.ports import Surroundings
+from faultclock.subjects.ports import Reply, Surroundings
 
 _YES = "y"
 _INTERRUPT = "interrupt"
@@ -112,7 +112,8 @@ class _Life(Life):
         waiting = self._agent._interrupt_state
         if waiting.activated:
             await self._run(await self._answers(waiting.interrupts.values()))
-        return str(await self._run(text)).strip()
+        result = await self._run(text)
+        return Reply(str(result).strip(), (), result.stop_reason)
 
     async def _run(self, given: Any) -> Any:
         result = await self._agent.invoke_async(given)

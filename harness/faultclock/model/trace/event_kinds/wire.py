@@ -167,7 +167,14 @@ _HTTP: dict[str, EventKind] = {
             "model": MaybeText,
             "stream": Flag,
         },
-        maybe({"messages": list_of(Message), "in_words": list_of(InWords), "tools": Count}),
+        maybe(
+            {
+                "messages": list_of(Message),
+                "in_words": list_of(InWords),
+                "tools": Count,
+                "counts": Flag,
+            }
+        ),
         text=_request,
         opens=("exchange",),
     ),
@@ -190,7 +197,14 @@ _HTTP: dict[str, EventKind] = {
     ),
     "http.exchange_ended": _http(
         {"how": Text, "finish_reason": MaybeText, "text_sha256": MaybeSha},
-        maybe({"ends": AnswerEnd, "tool_calls": list_of(ToolCall), "usage": dict[Text, Count]}),
+        maybe(
+            {
+                "ends": AnswerEnd,
+                "tool_calls": list_of(ToolCall),
+                "by_tool": Text,
+                "usage": dict[Text, Count],
+            }
+        ),
         text=_ended,
         closes="http.request",
         mark=lambda payload: "broken" if payload.get("how") not in {None, "complete"} else None,

@@ -164,11 +164,17 @@ def paired(history: History, model: ErrorModel) -> Verdicts:
                     hint="Seal a call that was cut off, and sort results by the model's order.",
                     cause="a call has no result" if fault.startswith(_MISSING) else "",
                 )
-    yield from _judge_dropped(history, each)
+    yield from _judge_dropped(history, each, also(model, "tools.result-kept"))
 
 
-def _judge_dropped(history: History, requirements: tuple[str, ...]) -> Verdicts:
-    """Judge that the request after an answer holds its tool calls at all."""
+def _judge_dropped(
+    history: History, requirements: tuple[str, ...], lost: tuple[str, ...]
+) -> Verdicts:
+    """Judge that the request after an answer holds its tool calls at all.
+
+    Args:
+        lost: what is broken where one of them went well.
+    """
     for answer in history.answers:
         request = None if answer.next is None else answer.next.asked
         if request is None:
@@ -177,8 +183,10 @@ def _judge_dropped(history: History, requirements: tuple[str, ...]) -> Verdicts:
         known |= {id_ for told in request.in_words for id_ in told["tool_call_ids"]}
         dropped = [call.id for call in answer.tool_calls if call.id not in known]
         if dropped:
+            good = {it.id for it in answer.tool_calls if any(run.is_good for run in it.executions)}
+            is_lost = not good.isdisjoint(dropped)
             yield broken(
-                requirements,
+                lost if lost and is_lost else requirements,
                 call=answer.in_call.id,
                 expected="the next request holds the model's tool calls, and their results",
                 observed=f"nothing of {', '.join(dropped)} is in it",

@@ -173,6 +173,9 @@ def said_in_turn(call: Call) -> list[Said]:
     last = call.attempts[-1] if call.attempts else None
     if last is None or last.asked is None or last.text_sha256 is None:
         return []
+    if last.answered is not None and last.answered.by_tool:
+        # It was said by a call, and each framework has its own words for that.
+        return said_in(last.asked)
     return [*said_in(last.asked), ("assistant", last.text_sha256)]
 
 

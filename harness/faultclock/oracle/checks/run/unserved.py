@@ -145,6 +145,8 @@ def _is_made_up(history: History, call: Call, last: Attempt) -> bool:
     """
     if call.end is None or is_degraded(call.end):
         return False
+    if call.end.text_sha256 in {attempt.text_sha256 for attempt in call.attempts}:
+        return False
     mine = (call.end.text or "").strip().casefold()
     words = set(_WORD.findall(mine))
     scenario = history.trace.header.scenario

@@ -1,0 +1,121 @@
+"""Agents of smolagents, as they are: the functions of their tools are called through the seam.
+
+A tool is not given the id of the model's call, so the calls of a step are noted where smolagents
+begins to process them. A `CodeAgent` has the model write code in place of calls, which a scripted
+model does not: its tools are left alone, and its answers are the code that gives them. smolagents
+stores no session: its memory, which `reset=False` goes on with, is kept after each turn.
+"""
+
+from __future__ import annotations
+
+import base64
+import pickle
+from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
+from typing import Any
+
+from smolagents import CodeAgent, MultiStepAgent, Tool, ToolCallingAgent
+from smolagents.models import get_tool_json_schema
+
+from faultclock.model.scenario.tool_script import ToolScript
+from faultclock.subjects.frameworks.own_tools import OwnTools, own_tool
+from faultclock.subjects.ports import Reply, Surroundings
+
+#: The tool by which the model answers.
+_FINAL = "final_answer"
+#: Calls of the step that runs, as the model made them.
+_CALLS: ContextVar[list[Any]] = ContextVar("calls")
+
+
+def tools_of(agent: MultiStepAgent) -> tuple[ToolScript, ...]:
+    """Return what the agent's own tools declare of themselves."""
+    found = (
+        own_tool(tool.name, tool.description, get_tool_json_schema(tool)["function"]["parameters"])
+        for tool in _tools(agent)
+    )
+    return tuple(tool for tool in found if tool is not None)
+
+
+def answer_form(agent: MultiStepAgent) -> str:
+    """Return how the model answers in code; empty where it does not."""
+    if not isinstance(agent, CodeAgent):
+        return ""
+    begin, end = agent.code_block_tags
+    return f"{begin}\nfinal_answer({{text}})\n{end}"
+
+
+def live(agent: MultiStepAgent, surroundings: Surroundings) -> _Life:
+    """Return one life of the agent."""
+    return _Life(agent, surroundings)
+
+
+def _tools(agent: MultiStepAgent) -> Iterator[Tool]:
+    """Yield what the model calls by name, but for the tool by which it answers."""
+    if isinstance(agent, ToolCallingAgent):
+        yield from (tool for name, tool in agent.tools.items() if name != _FINAL)
+
+
+class _Life:
+    """One life of an agent: its turns block."""
+
+    def __init__(self, agent: MultiStepAgent, surroundings: Surroundings) -> None:
+        self._surroundings = surroundings
+        self._own = OwnTools(surroundings)
+        self._agent = agent
+        for tool in _tools(agent):
+            tool.forward = self._observed(tool.name, tool.forward)
+        if isinstance(agent, ToolCallingAgent):
+            agent.process_tool_calls = _noting(agent.process_tool_calls)
+        if surroundings.resume:
+            kept = surroundings.store.read(surroundings.session_id)
+            if kept is not None:
+                steps = pickle.loads(base64.b64decode(kept["steps"]))  # noqa: S301 - our own
+                agent.memory.steps = steps
+
+    def _observed(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def forward(*args: Any, **given: Any) -> Any:
+            call_id, arguments = _called(name, given)
+            return self._own.call_blocking(
+                name, arguments, call_id, lambda: function(*args, **given)
+            )
+
+        return forward
+
+    def cancel(self, scope: str, target: str | None) -> None:  # noqa: ARG002 - of the port
+        """Interrupt the run: smolagents looks at that before each step."""
+        self._agent.interrupt()
+
+    def run_turn(self, text: str) -> Any:
+        """Answer one message of the user; the conversation goes on."""
+        try:
+            answer = self._agent.run(text, reset=False)
+        finally:
+            steps = base64.b64encode(pickle.dumps(self._agent.memory.steps)).decode()
+            self._surroundings.store.write(self._surroundings.session_id, {"steps": steps})
+        return Reply(answer, (), self._reason()) if isinstance(answer, str) else answer
+
+    def _reason(self) -> str | None:
+        """Return why the model stopped, which smolagents leaves in the provider's answer."""
+        message = getattr(self._agent.memory.steps[-1], "model_output_message", None)
+        choices = getattr(getattr(message, "raw", None), "choices", None)
+        return choices[0].finish_reason if choices else None
+
+
+def _noting(process: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what processes the calls of a step, with the calls noted."""
+
+    def process_tool_calls(chat_message: Any, memory_step: Any) -> Iterator[Any]:
+        _CALLS.set(list(chat_message.tool_calls))
+        yield from process(chat_message, memory_step)
+
+    return process_tool_calls
+
+
+def _called(name: str, given: Mapping[str, Any]) -> tuple[str, Any]:
+    """Return the id and the arguments of the model's call that is executed."""
+    calls = _CALLS.get([])
+    for call in calls:
+        if call.function.name == name and call.function.arguments in (given, given or None):
+            calls.remove(call)
+            return call.id, call.function.arguments
+    return "", dict(given)

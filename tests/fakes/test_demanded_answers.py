@@ -1,0 +1,75 @@
+"""A model that has to answer by a tool, one that is offered none, and a count of tokens."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from typing import Any
+
+from faultclock.fakes.provider.provider import FakeProvider
+from faultclock.model.scenario.provider_script import ProviderReply, ProviderScript, ToolCallReply
+
+CALL = ToolCallReply(name="write_file", arguments="{}")
+SCRIPT = ProviderScript(replies=(ProviderReply(tool_calls=(CALL,)), ProviderReply(text="Done.")))
+USER = {"role": "user", "content": "Write it."}
+
+
+def _tool(name: str) -> dict[str, Any]:
+    schema = {"type": "object", "properties": {"answer": {"type": "string"}}}
+    function = {"name": name, "parameters": {**schema, "required": ["answer"]}}
+    return {"type": "function", "function": function}
+
+
+def test_an_answer_comes_by_the_tool_that_has_to_be_called(
+    payloads: Any, make_rig: Callable[..., Any]
+) -> None:
+    """It is no call of a tool that does something, and the trace has its text."""
+    rig = type(make_rig())(FakeProvider(SCRIPT, payloads, observant=True, tools=["write_file"]))
+    more = {"tools": [_tool("write_file"), _tool("final_answer")], "tool_choice": "required"}
+    told = {"role": "user", "content": "write_file failed"}
+    rig.exchange(messages=[USER], **more)
+    rig.exchange(messages=[USER, told], **more)
+    first, second = rig.of_kind("http.exchange_ended")
+    assert [call["name"] for call in first["tool_calls"]] == ["write_file"]
+    assert "tool_calls" not in second
+    assert (second["by_tool"], second["finish_reason"]) == ("final_answer", "stop")
+    assert second["text_sha256"] == hashlib.sha256(b"Done.").hexdigest()
+
+
+def test_a_tool_of_the_subjects_own_that_has_to_be_called_is_called(
+    payloads: Any, make_rig: Callable[..., Any]
+) -> None:
+    """Where a request offers no other, its call is one, and stands for no answer."""
+    rig = type(make_rig())(FakeProvider(SCRIPT, payloads, observant=True, tools=["write_file"]))
+    rig.exchange(
+        messages=[USER, {"role": "assistant", "content": "Done."}, USER],
+        tools=[_tool("write_file")],
+        tool_choice="required",
+    )
+    (ended,) = rig.of_kind("http.exchange_ended")
+    assert [call["name"] for call in ended["tool_calls"]] == ["write_file"]
+
+
+def test_a_model_that_is_offered_no_more_tools_calls_none(
+    payloads: Any, make_rig: Callable[..., Any]
+) -> None:
+    """An agent at its last step asks for a text."""
+    rig = type(make_rig())(FakeProvider(SCRIPT, payloads, observant=True))
+    rig.exchange(messages=[USER], tools=[_tool("write_file")])
+    rig.exchange(messages=[USER])
+    assert [bool(it.get("tool_calls")) for it in rig.of_kind("http.exchange_ended")] == [
+        True,
+        False,
+    ]
+
+
+def test_a_count_of_tokens_meets_no_fault(payloads: Any, make_rig: Callable[..., Any]) -> None:
+    """It is asked beside chat completions, at the same host, and gets no answer of the model."""
+    rig = make_rig({"kind": "http_error", "status": 500, "error": "server_error"})
+    rig.exchange(target="/v1/responses/input_tokens", messages=None, input="How long is this?")
+    rig.exchange()
+    counted, asked = rig.of_kind("http.request")
+    assert counted["counts"]
+    assert (counted["attempt"], asked["attempt"]) == (1, 1)
+    (fired,) = rig.of_kind("fault.fired")
+    assert fired["exchange"] == asked["exchange"]

@@ -9,7 +9,7 @@ Session of the SDK, which decides itself what is kept when. Tracing uploads are 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from agents import Agent, FunctionTool, RunConfig, Runner, RunState
@@ -17,9 +17,12 @@ from agents.memory.session import SessionABC
 
 from faultclock.model.scenario.tool_script import ToolScript
 from faultclock.subjects.frameworks.life import Life
-from faultclock.subjects.frameworks.mcp_tools import McpClient, Opened
+from faultclock.subjects.frameworks.mcp_tools import Opened
+from faultclock.subjects.frameworks.openai_agents_mcp import servers_of
 from faultclock.subjects.frameworks.own_tools import own_tool
 from faultclock.subjects.ports import Surroundings
+
+__all__ = ["live", "servers_of", "tools_of"]
 
 _UNTRACED = RunConfig(tracing_disabled=True)
 #: Where a tool of `function_tool` has the function that calls the user's.
@@ -38,21 +41,6 @@ def tools_of(agent: Agent[Any]) -> tuple[ToolScript, ...]:
         for tool in _functions(agent)
     )
     return tuple(tool for tool in found if tool is not None)
-
-
-def servers_of(agent: Agent[Any]) -> Iterator[McpClient]:
-    """Yield the agent's MCP servers."""
-    for server in agent.mcp_servers:
-        params: Any = getattr(server, "params", None)
-        policy: Any = getattr(server, "_needs_approval_policy", False)
-
-        def gated(name: str, policy: Any = policy) -> bool:
-            return policy is True or (isinstance(policy, dict) and bool(policy.get(name)))
-
-        if isinstance(params, Mapping):
-            yield McpClient(url=params["url"], gated=gated)
-        elif params is not None:
-            yield McpClient(command=(params.command, *params.args), gated=gated)
 
 
 def live(agent: Agent[Any], surroundings: Surroundings) -> Life:

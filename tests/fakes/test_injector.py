@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -60,6 +61,15 @@ def test_scope_provider_counts_over_all_calls() -> None:
     plan = (rule("http_error", when={"attempts": 2, "scope": "provider"}),)
     happenings = [request("ask/1"), request("ask/2"), request("ask/1")]
     assert play(plan, *happenings) == [(1, None), (1, "one"), (2, None)]
+
+
+def test_a_rule_for_some_requests_counts_those_alone() -> None:
+    """The second `GET /now` is one of them, whatever was asked between."""
+    plan = (rule("http_error", when={"request": "GET /now", "attempts": 2}),)
+    now = replace(request(), named=("GET /now", "/now"))
+    other = replace(request(), named=("GET /other", "/other"))
+    happenings = [other, now, other, now, replace(now, call="ask/2")]
+    assert play(plan, *happenings) == [(1, None), (2, None), (3, None), (4, "one"), (1, None)]
 
 
 def test_a_refused_connection_is_an_attempt_and_an_accepted_one_is_not() -> None:

@@ -113,8 +113,8 @@ def cannot_be_said(scenario: Scenario, binding: Binding) -> str | None:
         if otherwise is not None:
             return otherwise
     lacking = agent_lacks(scenario, binding)
-    if lacking is None and binding.own_tools is None and _of_a_server(scenario):
-        lacking = "an agent that brings a tool of an MCP server"
+    if binding.own_tools is None and _of_a_server(scenario):
+        return "it is for an agent that brings a tool of an MCP server"
     return None if lacking is None else f"it needs {lacking}, and the agent has no such thing"
 
 

@@ -17,11 +17,13 @@ from faultclock.model.scenario.tool_script import ToolScript
 from faultclock.subjects.frameworks.deps import default_deps
 from faultclock.subjects.frameworks.life import Life, as_json
 from faultclock.subjects.frameworks.mcp_tools import Opened
+from faultclock.subjects.frameworks.openai_agents_mcp import servers_of
 from faultclock.subjects.frameworks.openai_sessions import StoreSession
 from faultclock.subjects.frameworks.openai_tools import functions_of, observe
-from faultclock.subjects.frameworks.openai_tools import servers_of as servers_of
 from faultclock.subjects.frameworks.own_tools import mapping_in, own_tool
 from faultclock.subjects.ports import Reply, Surroundings
+
+__all__ = ["check", "live", "servers_of", "tools_of"]
 
 _UNTRACED = RunConfig(tracing_disabled=True)
 #: The event of a stream that adds text to the answer, whichever API the model speaks.

@@ -1,4 +1,4 @@
-"""The tools of an agent of the OpenAI Agents SDK: functions, MCP servers, and the seam around each.
+"""The function tools of an agent of the OpenAI Agents SDK, and the seam around each of them.
 
 A tool that `function_tool` made catches what its function raises and says so to the model, so the
 seam is inside of that.
@@ -6,12 +6,10 @@ seam is inside of that.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from typing import Any
 
 from agents import Agent, FunctionTool, Handoff
 
-from faultclock.subjects.frameworks.mcp_tools import McpClient
 from faultclock.subjects.frameworks.own_tools import OwnTools
 
 #: Where a tool of `function_tool` has the function that calls the user's.
@@ -45,21 +43,6 @@ def functions_of(agent: Agent[Any]) -> list[tuple[FunctionTool, tuple[str, ...]]
             if it is not None and not any(it is other for other in known)
         ]
     return found
-
-
-def servers_of(agent: Agent[Any]) -> Iterator[McpClient]:
-    """Yield the agent's MCP servers."""
-    for server in agent.mcp_servers:
-        params: Any = getattr(server, "params", None)
-        policy: Any = getattr(server, "_needs_approval_policy", False)
-
-        def gated(name: str, policy: Any = policy) -> bool:
-            return policy is True or (isinstance(policy, dict) and bool(policy.get(name)))
-
-        if isinstance(params, Mapping):
-            yield McpClient(url=params["url"], gated=gated)
-        elif params is not None:
-            yield McpClient(command=(params.command, *params.args), gated=gated)
 
 
 def observe(tool: FunctionTool, own: OwnTools) -> None:

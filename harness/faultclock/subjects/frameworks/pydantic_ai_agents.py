@@ -24,9 +24,10 @@ from faultclock.model.scenario.tool_script import ToolScript
 from faultclock.subjects.frameworks.deps import default_deps
 from faultclock.subjects.frameworks.life import Life, as_json
 from faultclock.subjects.frameworks.own_tools import own_tool
-from faultclock.subjects.frameworks.pydantic_ai_tools import declared_tools, observed
-from faultclock.subjects.frameworks.pydantic_ai_tools import servers_of as servers_of
+from faultclock.subjects.frameworks.pydantic_ai_tools import declared_tools, observed, servers_of
 from faultclock.subjects.ports import Reply, Surroundings
+
+__all__ = ["check", "live", "servers_of", "tools_of"]
 
 
 def check(agent: Agent[Any, Any], deps: Any) -> None:

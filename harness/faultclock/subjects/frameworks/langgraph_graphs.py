@@ -34,8 +34,10 @@ from faultclock.subjects.reading import NO_REASON, reply_of
 
 __all__ = ["blocks", "check", "live", "tools_of"]
 
+_Graph = Pregel[Any, Any, Any, Any]
 
-def check(graph: Pregel[Any, Any, Any, Any], context: Any) -> None:
+
+def check(graph: _Graph, context: Any) -> None:
     """Check that the graph is a conversation, and that its runs have their context.
 
     Raises:
@@ -50,24 +52,20 @@ def check(graph: Pregel[Any, Any, Any, Any], context: Any) -> None:
 
 
 def tools_of(
-    graph: Pregel[Any, Any, Any, Any],
+    graph: _Graph,
     context: Any = None,  # noqa: ARG001
 ) -> tuple[ToolScript, ...]:
     """Return what its tools declare of themselves, wherever they hang."""
     return tuple(tool for tool in declared_tools(graph) if tool is not None)
 
 
-def live(
-    graph: Pregel[Any, Any, Any, Any], surroundings: Surroundings, context: Any = None
-) -> Life:
+def live(graph: _Graph, surroundings: Surroundings, context: Any = None) -> Life:
     """Return one life of the graph, whose runs have that context."""
     return _Life(graph, surroundings, default_deps(graph.context_schema, context, "a context"))
 
 
 class _Life(Life):
-    def __init__(
-        self, graph: Pregel[Any, Any, Any, Any], surroundings: Surroundings, context: Any
-    ) -> None:
+    def __init__(self, graph: _Graph, surroundings: Surroundings, context: Any) -> None:
         super().__init__(surroundings)
         self._graph = graph
         self._options: Any = {"config": {"configurable": {"thread_id": surroundings.session_id}}}
@@ -76,9 +74,10 @@ class _Life(Life):
         self._saver: StoreSaver | None = None
         if graph.checkpointer is None:
             graph.checkpointer = self._saver = StoreSaver(self)
-        self._asking = {tool.name: tool for tool, _ in tools_in(graph) if asks(tool)}
+        tools = [tool for tool, _ in tools_in(graph)]
+        self._asking = {tool.name: tool for tool in tools if asks(tool)}
         self._asked_about: set[str] = set()
-        for tool, _ in tools_in(graph):
+        for tool in tools:
             observe(tool, self.tools, lambda: self.blocking)
 
     async def start(self) -> None:
@@ -96,15 +95,15 @@ class _Life(Life):
         begun = await self._call("get_state", self._options["config"])
         # `next` is empty as well where the last task of a step is done, and its step is not.
         if begun.tasks:
-            resumed = {"__interrupt__": begun.interrupts, **begun.values}
-            await self._run(resumed if begun.interrupts else None)
+            asked = {"__interrupt__": begun.interrupts, **begun.values}
+            await self._run(asked if begun.interrupts else None)
         state = await self._run({"messages": [{"role": "user", "content": text}]})
         if state.get("structured_response") is not None:
             return Reply(as_json(state["structured_response"]))
         reply = reply_of(state["messages"][-1])
         if self.streaming and isinstance(reply, Reply) and reply.finish_reason is None:
             # The last chunk of the model's has the reason, so whoever reads them misses it.
-            reply = replace(reply, finish_reason=NO_REASON)
+            return replace(reply, finish_reason=NO_REASON)
         return reply
 
     async def _run(self, given: Any) -> Any:

@@ -1,4 +1,9 @@
-"""What the architecture tests read: the modules of the package, parsed once, never imported."""
+"""What the architecture tests read: the modules of the package, parsed once, never imported.
+
+Their trees take hundreds of megabytes, and each process that a test forks copies the tables of its
+memory. So they are parsed by the first test that asks, and `parsed` forgets them when this folder's
+tests are over.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +25,7 @@ class Import:
     line: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Module:
     """One source file.
 
@@ -32,7 +37,11 @@ class Module:
     path: str
     room: str
     text: str
-    tree: ast.Module
+
+    @property
+    def tree(self) -> ast.Module:
+        """What the text says."""
+        return parsed(self)
 
     def imports(self) -> Iterator[Import]:
         """Yield every import of the module, those inside functions included."""
@@ -76,11 +85,15 @@ def functions(module: Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef
             yield node
 
 
+@cache
+def parsed(module: Module) -> ast.Module:
+    """Return the tree of a module."""
+    return ast.parse(module.text, filename=module.path)
+
+
 def _read(path: Path) -> Module:
     relative = path.relative_to(PROJECT)
     below = path.relative_to(PACKAGE).parts if path.is_relative_to(PACKAGE) else relative.parts[1:]
     room = below[0] if len(below) > 1 else relative.stem
     text = path.read_text("utf-8")
-    return Module(
-        path=relative.as_posix(), room=room, text=text, tree=ast.parse(text, filename=str(relative))
-    )
+    return Module(path=relative.as_posix(), room=room, text=text)

@@ -180,6 +180,8 @@ def command(
             isolate=not inline,
             jobs=jobs,
             wall_limit_s=wall_limit,
+            # On a terminal nobody sees which miniatures fail a check.
+            proved=bool(reports),
         )
         started_s = time.perf_counter()
         store = _store(outputs, show_output=show_output)

@@ -152,8 +152,13 @@ def assemble(
     source: SourcePlace | None = None,
     scenario_files: Mapping[str, str] | None = None,
     inline: bool = False,
+    proved: bool = True,
 ) -> Report:
-    """Return the report of all runs of one subject against one model."""
+    """Return the report of all runs of one subject against one model.
+
+    Args:
+        proved: it names the miniatures that fail each check.
+    """
     verdicts = [run.verdict for run in runs]
     coverage = Coverage.of(runs, seeds_findings)
     return Report(
@@ -175,7 +180,7 @@ def assemble(
         crossings=crossings,
         passed_over=passed_over,
         shard=shard,
-        checks=check_entries(model),
+        checks=check_entries(model, proved=proved),
     )
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, MethodType
 from typing import Any
 
 import faultclock
@@ -65,7 +65,10 @@ def _is_ours(value: object) -> bool:
 
 
 def _function_of(value: object) -> object:
-    return getattr(value, "__func__", None) or getattr(value, "fget", None) or value
+    # By their types: to ask any other object for an attribute may do anything.
+    if isinstance(value, classmethod | staticmethod | MethodType):
+        return value.__func__
+    return value.fget if isinstance(value, property) else value
 
 
 def _kept(namespace: dict[str, Any], name: str, value: object) -> _Kept:

@@ -169,9 +169,11 @@ def command(
         jobs=jobs,
         seed=seed,
         wall_limit_s=wall_limit,
+        proved=bool(places),
         quiet=quiet,
     )
-    _write(checkup, places)
+    if places:
+        _write(checkup, places)
     from faultclock.render.checkup_text import checkup_lines
 
     lines = checkup_lines(
@@ -218,6 +220,7 @@ def _checkup(
     jobs: int,
     seed: int | None,
     wall_limit_s: float | None,
+    proved: bool,
     quiet: bool,
 ) -> CheckUp:
     from dataclasses import replace
@@ -248,6 +251,7 @@ def _checkup(
             wall_limit_s=wall_limit_s,
             python=python_given(click.get_current_context()),
             limits=limits_given(click.get_current_context()),
+            proved=proved,
             on_run=told,
         )
     # What was not run is neither known nor mended, and the answer says which line is to blame.

@@ -172,8 +172,7 @@ def command(
         proved=bool(places),
         quiet=quiet,
     )
-    if places:
-        _write(checkup, places)
+    _write(checkup, places)
     from faultclock.render.checkup_text import checkup_lines
 
     lines = checkup_lines(
@@ -309,6 +308,8 @@ def _progress(model: ErrorModel, *, quiet: bool) -> Iterator[_Told]:
 
 
 def _write(checkup: CheckUp, places: dict[str, str]) -> None:
+    if not places:
+        return
     from faultclock.load.files import write_text_atomically
     from faultclock.render.checkup_html import checkup_page
     from faultclock.render.json_text import canonical_json

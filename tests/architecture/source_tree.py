@@ -43,15 +43,9 @@ class Module:
         """What the text says."""
         return parsed(self)
 
-    def imports(self) -> Iterator[Import]:
-        """Yield every import of the module, those inside functions included."""
-        for node in ast.walk(self.tree):
-            if isinstance(node, ast.Import):
-                for alias in node.names:
-                    yield Import(name=alias.name, line=node.lineno)
-            elif isinstance(node, ast.ImportFrom):
-                assert node.level == 0, f"{self.path}:{node.lineno}: imports are absolute"
-                yield Import(name=node.module or "", line=node.lineno)
+    def imports(self) -> tuple[Import, ...]:
+        """Return every import of the module, those inside functions included."""
+        return _imports(self)
 
     def imported_from(self, known: Set[str]) -> Iterator[str]:
         """Yield the modules among `known`, by dotted names, that it imports, or something of."""
@@ -83,6 +77,18 @@ def functions(module: Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef
     for node in ast.walk(module.tree):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             yield node
+
+
+@cache
+def _imports(module: Module) -> tuple[Import, ...]:
+    found: list[Import] = []
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Import):
+            found += (Import(name=alias.name, line=node.lineno) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{module.path}:{node.lineno}: imports are absolute"
+            found.append(Import(name=node.module or "", line=node.lineno))
+    return tuple(found)
 
 
 @cache

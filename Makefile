@@ -91,6 +91,8 @@ types: $(VENV)/.dev
 	$(BIN)/mypy
 
 tests: $(VENV)/.dev $(VENV)/.openai2
+	@# Hundreds of tests start an interpreter; where nothing may be written, each would compile it all.
+	$(BIN)/python -m compileall -q harness/faultclock
 	$(BIN)/python -m pytest -n $(JOBS) -q
 	$(VENV2)/bin/python -m pytest -o 'addopts=-ra --import-mode=importlib' -q tests/clients_openai2
 
@@ -147,6 +149,7 @@ lock: $(VENV)/.python ## pin again what pyproject.toml asks for (UPGRADE=1 takes
 
 clean: ## remove what was generated
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find harness tests -name __pycache__ -type d -prune -exec rm -rf {} +
 	find reports -type f ! -name README.md -delete
 
 # A reference by its model; then what was written is verified by a process that knows nothing else.

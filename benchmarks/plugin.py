@@ -44,11 +44,12 @@ def measure(size: Size) -> Iterator[Row]:
             "one empty test, with the plugin": (*PYTEST, *OURS, "test_empty.py"),
             "one empty test, without it": (*PYTEST, "test_empty.py"),
         }  # fmt: skip
-        pieces = {name: partial(_run, command, folder) for name, command in commands.items()}
+        pieces = {name: partial(run_command, command, folder) for name, command in commands.items()}
         yield from rows_of(f"{scenarios} with {SUBJECT}", "ms", best_ms(pieces, size), CLI)
 
 
-def _run(command: tuple[str, ...], folder: str) -> None:
+def run_command(command: tuple[str, ...], folder: str) -> None:
+    """Start a command as a person does, without a hash seed, and see it end well."""
     environment = {**os.environ, "PYTHONPATH": ROOT, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     environment.pop("PYTHONHASHSEED", None)
     result = subprocess.run(

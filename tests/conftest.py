@@ -5,14 +5,20 @@ time, because a suite that fails now and then is soon ignored. An interrupt ends
 does on a terminal: what ignores it (`nohup`, a job in the background of a script) passes that on to
 every process that it starts.
 
+What is collected stays to the end: no search for garbage looks at it, and there are fewer of them.
+The tests as pytest compiles them are kept for the next time, also where PYTHONDONTWRITEBYTECODE is
+set: that goes on to hold for the subjects, which are written anew with every test.
+
 Each event that a test's run records is held to the catalogue of event kinds, once for each set of
 fields and types that it has.
 """
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,9 +29,20 @@ from hypothesis import settings
 settings.register_profile("faultclock", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("faultclock")
 
+# To collect 13,000 tests and the modules that they import makes two million objects.
+gc.set_threshold(50_000)
+_writes_nothing, sys.dont_write_bytecode = sys.dont_write_bytecode, False
+
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A handler is no inheritance: each child that a test starts begins with the default again.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_finish() -> None:
+    """Leave what was collected out of every search for garbage from here on."""
+    gc.collect()
+    gc.freeze()
+    sys.dont_write_bytecode = _writes_nothing
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,9 @@
-"""What the architecture tests read: the modules of the package, parsed once, never imported."""
+"""What the architecture tests read: the modules of the package, parsed once, never imported.
+
+Their trees take hundreds of megabytes, and each process that a test forks copies the tables of its
+memory. So they are parsed by the first test that asks, and `parsed` forgets them when this folder's
+tests are over.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +25,7 @@ class Import:
     line: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Module:
     """One source file.
 
@@ -32,17 +37,15 @@ class Module:
     path: str
     room: str
     text: str
-    tree: ast.Module
 
-    def imports(self) -> Iterator[Import]:
-        """Yield every import of the module, those inside functions included."""
-        for node in ast.walk(self.tree):
-            if isinstance(node, ast.Import):
-                for alias in node.names:
-                    yield Import(name=alias.name, line=node.lineno)
-            elif isinstance(node, ast.ImportFrom):
-                assert node.level == 0, f"{self.path}:{node.lineno}: imports are absolute"
-                yield Import(name=node.module or "", line=node.lineno)
+    @property
+    def tree(self) -> ast.Module:
+        """What the text says."""
+        return parsed(self)
+
+    def imports(self) -> tuple[Import, ...]:
+        """Return every import of the module, those inside functions included."""
+        return _imports(self)
 
     def imported_from(self, known: Set[str]) -> Iterator[str]:
         """Yield the modules among `known`, by dotted names, that it imports, or something of."""
@@ -76,11 +79,27 @@ def functions(module: Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef
             yield node
 
 
+@cache
+def _imports(module: Module) -> tuple[Import, ...]:
+    found: list[Import] = []
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Import):
+            found += (Import(name=alias.name, line=node.lineno) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{module.path}:{node.lineno}: imports are absolute"
+            found.append(Import(name=node.module or "", line=node.lineno))
+    return tuple(found)
+
+
+@cache
+def parsed(module: Module) -> ast.Module:
+    """Return the tree of a module."""
+    return ast.parse(module.text, filename=module.path)
+
+
 def _read(path: Path) -> Module:
     relative = path.relative_to(PROJECT)
     below = path.relative_to(PACKAGE).parts if path.is_relative_to(PACKAGE) else relative.parts[1:]
     room = below[0] if len(below) > 1 else relative.stem
     text = path.read_text("utf-8")
-    return Module(
-        path=relative.as_posix(), room=room, text=text, tree=ast.parse(text, filename=str(relative))
-    )
+    return Module(path=relative.as_posix(), room=room, text=text)

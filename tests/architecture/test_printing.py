@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 
 from tests.architecture.source_tree import Module, modules
 
@@ -50,6 +51,7 @@ def test_only_what_draws_for_itself_writes_beside_the_screen() -> None:
     assert beside == {"harness/faultclock/cli/progress.py"}
 
 
+@cache
 def _called(module: Module) -> list[tuple[str, int]]:
     """Return the dotted names that are called, with their lines."""
     return [

@@ -106,6 +106,44 @@ def test_help_imports_nothing_that_takes_time() -> None:
     assert done.stdout.endswith("loaded:\n")
 
 
+#: How many modules a command imports at most.
+_SCENARIO = "rate-limits/retry-after-integer"
+_IMPORTED = {
+    ("--version",): 130,
+    ("run", _SCENARIO, "--subject", "reference", "--jobs", "1", "--quiet"): 860,
+    ("check", "reference", "--only", _SCENARIO, "--jobs", "1", "--quiet"): 880,
+}
+#: What takes longest to import, and what of it no run can do without.
+_NEEDED = {"asyncio", "pydantic", "simpy", "yaml"}
+_TAKE_LONG = {
+    *_NEEDED,
+    *("cryptography", "hypothesis", "jinja2", "jsonschema", "junitparser", "openai", "pytest"),
+    *("rich", "ruamel", "sarif_pydantic", "vcr", "faultclock.mutants.registry"),
+}
+
+
+@pytest.mark.parametrize("words", _IMPORTED)
+def test_a_command_imports_only_what_it_needs(words: tuple[str, ...]) -> None:
+    """Imports are most of what it costs to start: whoever adds some raises the number here."""
+    code = (
+        "import sys\n"
+        "from faultclock.cli.app import app\n"
+        f"try:\n    app(args={list(words)!r})\n"
+        "except SystemExit:\n    pass\n"
+        f"print(len(sys.modules), *sorted({_TAKE_LONG!r} & set(sys.modules)))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONHASHSEED": "0"},
+    )
+    count, *loaded = done.stdout.splitlines()[-1].split()
+    assert set(loaded) <= (set() if words == ("--version",) else _NEEDED)
+    assert int(count) <= _IMPORTED[words]
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [

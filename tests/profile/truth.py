@@ -20,7 +20,7 @@ from faultclock.model.report.inferred import Layer, RetryProfile, Schedule
 from faultclock.profile.infer.profile import infer_profile
 from faultclock.profile.infer.running import Bench
 from faultclock.run.prepare import prepare
-from faultclock.run.process.isolate import ensure_hash_seed
+from faultclock.run.process.hash_seed import ensure_hash_seed
 
 _S, _MS = 1_000_000_000, 1_000_000
 

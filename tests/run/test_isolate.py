@@ -6,7 +6,6 @@ import itertools
 import os
 import pickle
 import signal
-import sys
 import threading
 import time
 from contextlib import suppress
@@ -21,7 +20,6 @@ from faultclock.run.process.confinement import Watch
 from faultclock.run.process.isolate import (
     Died,
     Hung,
-    ensure_hash_seed,
     run_contained,
     run_isolated,
     stacks_of,
@@ -252,47 +250,6 @@ Current thread 0x00007f2 (most recent call first):
         "thread 2 is running at app.py:7 spins <- threading.py:1 run",
         "thread 1 waits at app.py:5 waits",
     )
-
-
-class Restarted(Exception):
-    """Stands in for the process being replaced."""
-
-
-@pytest.fixture
-def restarts(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
-    """Record a restart instead of doing it."""
-    seen: list[tuple[Any, ...]] = []
-
-    def execve(*arguments: Any) -> None:
-        seen.append(arguments)
-        raise Restarted
-
-    monkeypatch.setattr(os, "execve", execve)
-    monkeypatch.delenv("PYTHONHASHSEED", raising=False)
-    monkeypatch.delenv("FAULTCLOCK_HASH_SEED_FIXED", raising=False)
-    return seen
-
-
-def test_a_process_with_a_random_hash_seed_is_started_again(
-    restarts: list[tuple[Any, ...]],
-) -> None:
-    """With the same command and a fixed seed."""
-    with pytest.raises(Restarted):
-        ensure_hash_seed()
-    ((path, arguments, environment),) = restarts
-    assert path == sys.executable
-    assert arguments == [sys.executable, *sys.orig_argv[1:]]
-    assert environment["PYTHONHASHSEED"] == "0"
-
-
-@pytest.mark.parametrize("name", ["PYTHONHASHSEED", "FAULTCLOCK_HASH_SEED_FIXED"])
-def test_a_process_whose_hash_seed_is_fixed_goes_on(
-    name: str, restarts: list[tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It never restarts twice."""
-    monkeypatch.setenv(name, "1")
-    ensure_hash_seed()
-    assert restarts == []
 
 
 def test_a_person_can_interrupt_a_run_whose_main_thread_waits() -> None:

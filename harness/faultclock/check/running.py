@@ -59,6 +59,7 @@ def make_runs(
     wall_limit_s: float | None = None,
     python: tuple[str, ...] = (),
     limits: tuple[str, ...] = (),
+    proved: bool = True,
     on_run: Callable[[RunReport], None],
 ) -> Runs:
     """Run and judge everything.
@@ -71,6 +72,7 @@ def make_runs(
         seed: first seed of each scenario; None takes its own.
         wall_limit_s: see `SuiteRequest`.
         python, limits: how they were given, for the commands that show a run again.
+        proved: see `SuiteRequest`.
         on_run: called after each run that was judged.
     """
     request = SuiteRequest(
@@ -82,6 +84,7 @@ def make_runs(
         jobs=jobs,
         wall_limit_s=wall_limit_s,
         limits=(*python, *limits),
+        proved=proved,
     )
     report = run_suite(request, on_run=on_run, ends_with=_HangsTooOften())
     if report.not_reached or not infer or binding.role not in _ASKING:
@@ -106,6 +109,7 @@ def make_runs(
         crossings=report.crossings,
         source=report.source,
         remedies=binding.remedies,
+        proved=proved,
     )
     return Runs(report=_for_reading(whole), profile=inferred.profile)
 

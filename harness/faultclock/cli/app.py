@@ -167,7 +167,7 @@ def _prepare_process(arguments: list[str]) -> None:
             stream.reconfigure(errors="replace")
     asks_help = {"-h", "--help"} & set(arguments)
     if arguments and arguments[0] in _SIMULATING and not asks_help:
-        from faultclock.run.process.isolate import ensure_hash_seed
+        from faultclock.run.process.hash_seed import ensure_hash_seed
 
         ensure_hash_seed()
 

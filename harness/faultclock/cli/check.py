@@ -171,6 +171,7 @@ def command(
         jobs=jobs,
         seed=seed,
         wall_limit_s=wall_limit,
+        proved=bool(places),
         quiet=quiet,
     )
     _write(checkup, places)
@@ -220,6 +221,7 @@ def _checkup(
     jobs: int,
     seed: int | None,
     wall_limit_s: float | None,
+    proved: bool,
     quiet: bool,
 ) -> CheckUp:
     from dataclasses import replace
@@ -250,6 +252,7 @@ def _checkup(
             wall_limit_s=wall_limit_s,
             python=python_given(click.get_current_context()),
             limits=limits_given(click.get_current_context()),
+            proved=proved,
             on_run=told,
         )
     # What was not run is neither known nor mended, and the answer says which line is to blame.
@@ -307,6 +310,8 @@ def _progress(model: ErrorModel, *, quiet: bool) -> Iterator[_Told]:
 
 
 def _write(checkup: CheckUp, places: dict[str, str]) -> None:
+    if not places:
+        return
     from faultclock.load.files import write_text_atomically
     from faultclock.render.checkup_html import checkup_page
     from faultclock.render.json_text import canonical_json

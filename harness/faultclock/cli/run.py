@@ -160,8 +160,7 @@ def command(
     """
     outputs = _outputs(reports, trace_dir)
     _check_last_failed(last_failed=last_failed, shard=shard)
-    gate = gate_of(baseline, today)
-    kept = _kept(history)
+    gate, kept = gate_of(baseline, today), _kept(history)
     with outputs.keeping_stdout():
         chosen = _chosen(
             scenarios,
@@ -180,6 +179,7 @@ def command(
             isolate=not inline,
             jobs=jobs,
             wall_limit_s=wall_limit,
+            proved=bool(reports),
         )
         started_s = time.perf_counter()
         store = _store(outputs, show_output=show_output)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
@@ -13,7 +14,8 @@ Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 class Value(BaseModel):
     """An immutable value that refuses unknown fields."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    # A command uses few of the many classes: each gets its validator when it is first used.
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     def in_full(self) -> Value:
         """Return the value with all its fields in memory."""
@@ -37,10 +39,18 @@ class SparseValue(Value):
 
     @model_serializer(mode="wrap")
     def _without_defaults(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        fields = type(self).model_fields
         full = self.in_full()
         written: dict[str, Any] = serialize(full)
-        for name in self.SPARSE:
-            if getattr(full, name) == fields[name].get_default(call_default_factory=True):
+        for name, default in _sparse_defaults(type(self)):
+            if getattr(full, name) == default:
                 written.pop(name, None)
         return written
+
+
+@cache
+def _sparse_defaults(kind: type[SparseValue]) -> tuple[tuple[str, Any], ...]:
+    """Return the sparse fields of a class with their defaults."""
+    fields = kind.model_fields
+    return tuple(
+        (name, fields[name].get_default(call_default_factory=True)) for name in sorted(kind.SPARSE)
+    )

@@ -42,6 +42,8 @@ _WARMERS = {
     "openai-responses": ("openai", _OPENAI, "openai_responses"),
     "openrouter": ("openai", _OPENAI, "openai_async"),
 }
+#: Roles of subjects with contracts, or with tools that have one.
+_WITH_CONTRACTS = ("runtime", "tool", "extension")
 #: Real seconds that a healthy run may take where no person says how long any run may take.
 _LIMIT_S = 20.0
 #: The part of that for a warm-up call. A subject that hangs on it is not warmed.
@@ -145,6 +147,9 @@ def prepare_target(
     with loading(name_when_loading):
         adopted = adopt(spec, as_=as_, dialect=dialect, services=services)
     binding = adopted.binding
+    if binding.role in _WITH_CONTRACTS:
+        # What checks a contract must not be imported in the middle of a run.
+        importlib.import_module("jsonschema")
     warm_limit_s = limit_s / _WARM_SHARE
     warm(binding, warm_limit_s)
     if not binding.dialect_known:

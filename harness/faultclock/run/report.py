@@ -157,11 +157,13 @@ def assemble(
     scenario_files: Mapping[str, str] | None = None,
     inline: bool = False,
     remedies: Mapping[str, str] | None = None,
+    proved: bool = True,
 ) -> Report:
     """Return the report of all runs of one subject against one model.
 
     Args:
         remedies: what of the subject's framework mends a broken requirement, by the id of that.
+        proved: it names the miniatures that fail each check.
     """
     verdicts = [run.verdict for run in runs]
     coverage = Coverage.of(runs, seeds_findings)
@@ -187,7 +189,7 @@ def assemble(
         crossings=crossings,
         passed_over=passed_over,
         shard=shard,
-        checks=check_entries(model),
+        checks=check_entries(model, proved=proved),
     )
 
 

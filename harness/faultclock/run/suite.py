@@ -73,6 +73,7 @@ class SuiteRequest:
         shard: which part of a run this is; it may have nothing to do. None: the whole.
         confirm: make every run that fails, and a sample of others, once more, in a process of its
             own (in this one where `isolate` is False): what is not the same twice proves nothing.
+        proved: the report names the miniatures that fail each check, for whoever writes it.
     """
 
     scenarios: tuple[Scenario, ...]
@@ -94,6 +95,7 @@ class SuiteRequest:
     only_seeds: Mapping[tuple[str, str | None], Sequence[int]] = field(default_factory=dict)
     shard: Shard | None = None
     confirm: bool = True
+    proved: bool = True
 
 
 def run_suite(
@@ -162,6 +164,7 @@ def run_suite(
         scenario_files=_files(request),
         inline=not request.isolate,
         remedies=request.binding.remedies,
+        proved=request.proved,
     )
 
 

@@ -8,14 +8,12 @@ from __future__ import annotations
 import marshal
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import Any
-
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import SchemaError, best_match
-from referencing import Registry
-from referencing.exceptions import Unresolvable
+from typing import TYPE_CHECKING, Any
 
 from faultclock.errors import SubjectError
+
+if TYPE_CHECKING:
+    from jsonschema.exceptions import SchemaError
 
 #: Longest text kept of what a validator says: it quotes the value.
 _TEXT_MAX = 300
@@ -58,6 +56,10 @@ def _flaw_of(written: bytes) -> SchemaError | None:
 
 
 def _flaw(schema: Mapping[str, Any]) -> SchemaError | None:
+    # Here, since most subjects have no contract: the library takes longer to import than to use.
+    from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import SchemaError
+
     try:
         Draft202012Validator.check_schema(schema)
     except SchemaError as error:
@@ -116,6 +118,11 @@ def checked_fixtures(
 
 def misfit(schema: Mapping[str, Any], value: object) -> str | None:
     """Return why `value` does not fit `schema`, in one line; None: it fits."""
+    from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import best_match
+    from referencing import Registry
+    from referencing.exceptions import Unresolvable
+
     validator = Draft202012Validator(schema, registry=Registry())
     try:
         error = best_match(validator.iter_errors(value))

@@ -11,15 +11,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, MethodType
 from typing import Any
 
 import faultclock
 
 _OURS = f"{faultclock.__name__}."
 
-#: Where a function stands, its name there, itself, and its code.
-_Kept = tuple[dict[str, Any], str, object, CodeType | None]
+#: Where something stands, its name there, itself, and the function that it is, with its code.
+_Kept = tuple[dict[str, Any], str, object, FunctionType | None, CodeType | None]
 
 
 class Untouched:
@@ -34,8 +34,10 @@ class Untouched:
 
     def changed(self) -> str:
         """Return the name of the first of them that is another one now; empty: none is."""
-        for namespace, name, value, code in self._kept:
-            if namespace.get(name) is not value or _code_of(value) is not code:
+        for namespace, name, value, function, code in self._kept:
+            if namespace.get(name) is not value or (
+                function is not None and function.__code__ is not code
+            ):
                 return f"{namespace.get('__module__') or namespace.get('__name__')}.{name}"
         return ""
 
@@ -46,7 +48,7 @@ def _functions(modules: Iterable[str]) -> Iterator[_Kept]:
             module = sys.modules[module_name]
             for name, value in tuple(vars(module).items()):
                 if isinstance(value, FunctionType | type) and _is_ours(value):
-                    yield vars(module), name, value, _code_of(value)
+                    yield _kept(vars(module), name, value)
                 if isinstance(value, type) and value.__module__ == module_name:
                     yield from _methods(value)
 
@@ -55,7 +57,7 @@ def _methods(kind: type) -> Iterator[_Kept]:
     namespace: Any = vars(kind)
     for name, value in tuple(namespace.items()):
         if isinstance(_function_of(value), FunctionType):
-            yield namespace, name, value, _code_of(value)
+            yield _kept(namespace, name, value)
 
 
 def _is_ours(value: object) -> bool:
@@ -63,9 +65,14 @@ def _is_ours(value: object) -> bool:
 
 
 def _function_of(value: object) -> object:
-    return getattr(value, "__func__", None) or getattr(value, "fget", None) or value
+    # By their types: to ask any other object for an attribute may do anything.
+    if isinstance(value, classmethod | staticmethod | MethodType):
+        return value.__func__
+    return value.fget if isinstance(value, property) else value
 
 
-def _code_of(value: object) -> CodeType | None:
+def _kept(namespace: dict[str, Any], name: str, value: object) -> _Kept:
     function = _function_of(value)
-    return function.__code__ if isinstance(function, FunctionType) else None
+    if not isinstance(function, FunctionType):
+        return namespace, name, value, None, None
+    return namespace, name, value, function, function.__code__

@@ -21,7 +21,7 @@ import sys
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -51,8 +51,6 @@ _VALUE, _SO_FAR = "value", "so far"
 _ENDED = "it ended"
 #: Innermost frames shown of each stack.
 _FRAMES_MAX = 6
-#: Set in the environment once the process was started again with a fixed hash seed.
-_RESTARTED = "FAULTCLOCK_HASH_SEED_FIXED"
 
 _FRAME = re.compile(r'^  File "(?P<path>.*)", line (?P<line>\d+|\?\?\?) in (?P<function>.*)$')
 
@@ -238,25 +236,6 @@ def leave(value: object) -> None:
     """
     if _way_out is not None:
         _way_out(value)
-
-
-def ensure_hash_seed() -> None:
-    """Start this process again with PYTHONHASHSEED=0, unless its hash seed is fixed already.
-
-    Sets of strings iterate in another order in every process otherwise. It happens at most
-    once; a child of a restarted process inherits the setting.
-    """
-    if os.environ.get("PYTHONHASHSEED", "random") != "random" or _RESTARTED in os.environ:
-        return
-    environment = dict(os.environ, PYTHONHASHSEED="0")
-    environment[_RESTARTED] = "1"
-    restart(environment)
-
-
-def restart(environment: Mapping[str, str]) -> NoReturn:
-    """Replace this process by the same command in another environment."""
-    _flush()
-    os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], environment)  # noqa: S606
 
 
 # ---------------------------------------------------------------------- the child's side

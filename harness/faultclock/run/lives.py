@@ -24,6 +24,7 @@ from faultclock.model.scenario.scenario import Role, Scenario
 from faultclock.model.tape import BLANK, PLAIN, Chance, Tape
 from faultclock.run.agenda import Agenda
 from faultclock.run.drive import AsyncDriver, SyncDriver
+from faultclock.run.foreign import connect, process_of
 from faultclock.run.folder import FolderKept, RunFolder, keeping_folder
 from faultclock.run.mishaps import Mishaps, MishapsState
 from faultclock.run.notes.taking import RawNotes, noting
@@ -146,7 +147,8 @@ def live(
         progress = Progress(agenda=Agenda.initial(scenario), kept=kept, folder=folder)
         while True:
             life = partial(_live_once, scenario, binding, seed, chance, progress)
-            over = run_life(life)
+            with process_of(binding):
+                over = run_life(life)
             facts += over.facts
             tape = tape.joined(over.tape)
             notes = notes.joined(over.notes)
@@ -188,6 +190,7 @@ def _live_once(
             folder=None if folder is None else folder.path,
         )
     )
+    connect(binding, world)
     driver = AsyncDriver(program) if binding.style == "async" else SyncDriver(program)
     mishaps.arm(world.kernel, program)
 

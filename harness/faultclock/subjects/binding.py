@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, get_args, overload
@@ -32,6 +32,7 @@ from faultclock.model.scenario.scenario import Role
 from faultclock.model.scenario.tool_script import ToolScript
 from faultclock.model.trace.trace import TIMER_GRANULARITY_MAX_NS, Declares, SubjectInfo
 from faultclock.subjects.abilities import ALL_ABILITIES, OPTIONS_OF_ROLE, Abilities, declared
+from faultclock.subjects.foreign import ForeignProgram
 from faultclock.subjects.outcome import Classify
 from faultclock.subjects.ports import ProviderRequest
 
@@ -89,6 +90,8 @@ class Binding:
             is not below the working folder.
         contract: what a tool, a store or an extension declares of itself; None for other roles.
         own_tools: the tools that a runtime brings; None: it is handed those of a scenario.
+        program: of another language, in a process of its own; None for Python.
+        versions: of what such a program consists of, such as `{"node": "20.20.2"}`.
     """
 
     id: str
@@ -111,6 +114,8 @@ class Binding:
     source: SourcePlace | None = None
     contract: Any = None
     own_tools: tuple[ToolScript, ...] | None = None
+    program: ForeignProgram | None = None
+    versions: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def dialect(self) -> str:
@@ -172,7 +177,8 @@ class Binding:
             declares=tuple(sorted(self.declares)),
             retry_policies=self.retry_policies,
             source_digest=self.source_digest,
-            distributions={name: _version_of(name, self.id) for name in sorted(self.distributions)},
+            distributions={name: _version_of(name, self.id) for name in sorted(self.distributions)}
+            | dict(sorted(self.versions.items())),
             timer_granularity_ns=self.timer_granularity_ns,
             lacks=self.abilities.words(self.role),
         )

@@ -274,6 +274,7 @@ class HostedSubject(Value):
     source: SourcePlace | None
     state_slot: int | None
     own_tools: tuple[ToolScript, ...] | None
+    versions: dict[str, str]
     spec: str
     taken_for: TakenFor
     given_requests: bool
@@ -301,7 +302,7 @@ _OF_BINDING = (
     *(
         item.name
         for item in fields(Binding)
-        if item.name not in ("function", "open", "classify", "contract")
+        if item.name not in ("function", "open", "classify", "contract", "program")
     ),
     "state_slot",
 )

@@ -72,7 +72,7 @@ certify: $(VENV)/.demo ## certify the shipped references, try the real SDKs, ver
 
 test: $(VENV)/.dev ## everything that must hold: ruff, mypy, pytest
 	@# The second environment is installed while mypy thinks.
-	@$(MAKE) --no-print-directory -j2 lint types $(VENV)/.openai2
+	@$(MAKE) --no-print-directory -j2 lint types $(VENV)/.openai2 $(VENV)/.node
 	@$(MAKE) --no-print-directory tests
 
 check: test ## the same
@@ -88,7 +88,7 @@ lint: $(VENV)/.dev
 types: $(VENV)/.dev
 	$(BIN)/mypy
 
-tests: $(VENV)/.dev $(VENV)/.openai2
+tests: $(VENV)/.dev $(VENV)/.openai2 $(VENV)/.node
 	$(BIN)/python -m pytest -n $(JOBS) -q
 	$(VENV2)/bin/python -m pytest -o 'addopts=-ra --import-mode=importlib' -q tests/clients_openai2
 
@@ -236,6 +236,14 @@ $(VENV)/.bench: requirements/bench.txt pyproject.toml $(VENV)/.python
 $(VENV)/.openai2: requirements/openai2.txt pyproject.toml $(VENV)/.python
 	@$(BIN)/python -m venv --clear $(VENV2)
 	$(call set-up,openai2,$(VENV2))
+
+# The npm packages of fixtures/node. Where there is no Node, the tests of it say so, and are skipped.
+$(VENV)/.node: fixtures/node/package.json fixtures/node/package-lock.json $(VENV)/.python
+	@if command -v npm >/dev/null; then mkdir -p $(VENV)/node && cp $(filter %.json,$^) $(VENV)/node && \
+	  echo "==> installing the npm packages of fixtures/node into $(VENV)/node" && \
+	  npm ci --prefix $(VENV)/node --ignore-scripts --no-audit --no-fund --loglevel error; \
+	else echo "==> npm is missing: the tests of Node will be skipped" >&2; fi
+	@touch $@
 
 $(VENV)/.afk: pyproject.toml $(wildcard $(AFK)/pyproject.toml)
 	@$(PYTHON313) -c 'import sys; sys.exit(sys.version_info < (3, 13))' 2>/dev/null || \

@@ -24,8 +24,8 @@ from faultclock.model.scenario.scenario import Role, Scenario
 from faultclock.model.tape import BLANK, PLAIN, Chance, Tape
 from faultclock.run.agenda import Agenda
 from faultclock.run.drive import AsyncDriver, SyncDriver
-from faultclock.run.foreign import connect, process_of
 from faultclock.run.folder import FolderKept, RunFolder, keeping_folder
+from faultclock.run.foreign import connect, process_of
 from faultclock.run.mishaps import Mishaps, MishapsState
 from faultclock.run.notes.taking import RawNotes, noting
 from faultclock.run.program import Setting
@@ -227,8 +227,8 @@ def _live_once(
     reason, detail = reason_of(ending)
     if reason == "completed" and progress.escapes:
         reason, detail = "escape", progress.escapes
-    ended_at_ns = world.kernel.now_ns
-    return Happened(ending=reason, detail=detail, ended_at_ns=ended_at_ns, **left_behind())
+    left = left_behind()
+    return Happened(ending=reason, detail=detail, ended_at_ns=world.kernel.now_ns, **left)
 
 
 def _folder_of(scenario: Scenario) -> AbstractContextManager[FolderKept | None]:

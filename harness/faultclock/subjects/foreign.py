@@ -22,7 +22,7 @@ Event = dict[str, Any]
 Place = Sequence[Any]
 
 _RAISE = compile("raise SystemError", "<foreign>", "exec")
-#: What the platform of another language consists of: none of its lines is the user's or a library's.
+#: How the files of a platform begin: none of their lines is the user's or a library's.
 _PLATFORM = "node:"
 
 
@@ -124,7 +124,7 @@ def signature_of(parameters: Sequence[Mapping[str, Any]]) -> Signature:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as the other language has it, a request with the names that are usual there."""
+    """Return a value as the other language has it; a request has the names that are usual there."""
     if not isinstance(value, ProviderRequest):
         return value
     return {
@@ -208,6 +208,7 @@ def _frame(file: str, function: str) -> tuple[FrameType, int]:
         exec(code, {})  # noqa: S102 - one statement of ours, which raises
     except SystemError as error:
         trace = error.__traceback__
-        assert trace is not None and trace.tb_next is not None
+        assert trace is not None
+        assert trace.tb_next is not None
         return trace.tb_next.tb_frame, trace.tb_next.tb_lasti
     raise AssertionError("it raises")

@@ -15,7 +15,7 @@ const { exportsOf, memberOf, answerOf } = require('./exports.cjs');
 const PROTOCOL = 1;
 const GRANULARITY_NS = 1e6; // Timers have whole milliseconds.
 const CALM_TURNS = 2; // Turns of the event loop in which nothing may happen.
-const PATIENCE_MS = 2000; // Of real time, for what libuv's own thread has to do.
+const PATIENCE_MS = 5000; // Of real time, for what libuv's own thread has to do.
 const ERRORS_MAX = 16;
 /** What keeps the loop busy by itself, and nothing of the subject's. */
 const HARMLESS = new Set(['Immediate', 'MessagePort', 'SignalWrap']);
@@ -58,8 +58,8 @@ function exchange() {
 
 /** End this process: the harness is told, and nothing of it runs any more. */
 function end({ what, error = null, stack = [] }) {
-  say({ op: 'ended', what, error, stack });
   if (state.loading) failed(error ?? { type: '', message: what, stack });
+  say({ op: 'ended', what, error, stack });
   writeLine({ next_ns: null, events: state.outbox });
   real.exit(0);
 }
@@ -122,7 +122,7 @@ function soon() { aside(() => real.setImmediate(look)); }
 
 /** Look whether the event loop has come to rest. */
 function look() {
-  if (state.work !== seen) calm = 0; else calm += 1;
+  if (state.work !== seen) [calm, busySince] = [0, null]; else calm += 1;
   seen = state.work;
   const active = calm >= CALM_TURNS ? busy() : [];
   if (active.length && stillHoping(active)) calm = 0;
@@ -137,7 +137,7 @@ function look() {
 
 function stillHoping(active) {
   busySince ??= realNow();
-  if (realNow() - busySince < PATIENCE_MS) return true;
+  if (state.loading || realNow() - busySince < PATIENCE_MS) return true;
   for (const name of active) {
     ignored.add(name);
     say({ op: 'refused', what: `${name}, which goes on in real time`, call: null, stack: [] });
@@ -149,8 +149,8 @@ function stillHoping(active) {
 /** Nothing is left to do: take a turn. */
 let rest = () => {
   const timer = world.nextTimer();
-  if (timer === null) end({ what: 'a module that is never loaded' });
   // While the module is loaded, its own timers are all there is.
+  if (timer === null || reached()) failed({ type: '', message: 'a top-level await never ends', stack: [] });
   state.nowNs = timer.atNs;
   timer.ring();
 };
@@ -197,8 +197,11 @@ function callFor({ call, export: name, arguments: given }) {
 
 // ---------------------------------------------------------------------------- loading
 
+/** Return the first thing of the world that the module reached for while it was loaded. */
+const reached = () => state.outbox.find(event => event.op === 'connect' || event.op === 'refused');
+
 function failed(error) {
-  writeLine({ lockstep: PROTOCOL, failed: error });
+  writeLine({ lockstep: PROTOCOL, failed: error, reached: reached() ?? null });
   real.exit(0);
 }
 
@@ -222,8 +225,7 @@ async function load() {
   } catch (error) {
     return failed(described(error));
   }
-  const asked = state.outbox.find(event => event.op === 'connect' || event.op === 'refused');
-  if (asked) return failed({ type: '', message: '', asked, stack: [] });
+  if (reached()) return failed({ type: '', message: '', stack: [] });
   state.outbox = [];
   state.loading = false;
   loadedNs = state.nowNs;

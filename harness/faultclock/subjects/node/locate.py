@@ -15,12 +15,19 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from faultclock.errors import InternalError, SubjectError
-from faultclock.subjects.adopt_clients import Client
 from faultclock.subjects.adopt_calls import sync_call
+from faultclock.subjects.adopt_clients import Client
 from faultclock.subjects.adopt_signature import Wanted, is_understood, wanted_by
 from faultclock.subjects.foreign import Event, Export, snake
 from faultclock.subjects.locate import Located
-from faultclock.subjects.node.program import LOAD_LIMIT_S, OLDEST, PROTOCOL, NodeProcess, NodeProgram, node_command
+from faultclock.subjects.node.program import (
+    LOAD_LIMIT_S,
+    OLDEST,
+    PROTOCOL,
+    NodeProcess,
+    NodeProgram,
+    node_command,
+)
 from faultclock.subjects.outcome import scrub
 from faultclock.subjects.source import place_at
 
@@ -29,6 +36,7 @@ _TYPES = (".mts", ".ts", ".cts")
 #: How a client object is asked: with the request.
 _REQUEST = Wanted(form="request", because="", positional=(lambda request: request,))
 _WRITE = "write `export async function ask(prompt) { ... }` in it"
+_LATER = "put that into a function: `export async function ask(prompt) { ... }`"
 #: Exports that a message names, at most.
 _NAMES_MAX = 5
 #: Real seconds for `node --version` and `node --check`.
@@ -110,7 +118,7 @@ def _loaded(place: str, file: Path) -> Event:
         raise InternalError(f"the host speaks version {said['lockstep']} of the protocol")
     if "failed" in said:
         _check_version()
-        _tell(place, file, said["failed"])
+        _tell(place, file, said["failed"], said["reached"])
     return said
 
 
@@ -135,43 +143,55 @@ def _output(*command: str) -> str:
     return (done.stdout + done.stderr).decode("utf-8", "replace")
 
 
-def _tell(place: str, file: Path, failed: Mapping[str, Any]) -> NoReturn:
+def _tell(
+    place: str, file: Path, failed: Mapping[str, Any], reached: Mapping[str, Any] | None
+) -> NoReturn:
     """Say why a module does not load.
+
+    Args:
+        reached: what of the world it reached for before.
 
     Raises:
         SubjectError: always.
     """
-    message = str(failed["message"])
-    if asked := failed.get("asked"):
-        what = f"asks {asked['host']}" if asked["op"] == "connect" else f"uses {asked['what']}"
-        raise SubjectError(f"{place}: it {what} while it is loaded", hint=_WRITE)
-    if missing := re.match(r"Cannot find package '([^']+)'", message):
-        name = missing[1]
-        raise SubjectError(
-            f"{place}: it imports {name!r}, which is not installed", hint=f"npm install {name}"
-        )
-    if failed.get("code") == "ERR_UNKNOWN_FILE_EXTENSION" and file.suffix in _TYPES:
-        raise SubjectError(
-            f"{place}: this Node runs no TypeScript",
-            hint="use Node 22.18 or newer, or name the JavaScript that it is compiled to",
-        )
-    at = next((frame[1] for frame in failed["stack"] if frame[0] == str(file)), None)
-    if failed["type"] == "SyntaxError" and at is None:
-        # An error in a module that was never run has no place in Node's own message.
-        if found := re.search(r"^(?:file://)?(/.*):(\d+)$", _output(node_command(), "--check", str(file)), re.M):
-            at = int(found[2])
-    where = place if at is None else f"{place}:{at}"
-    said = scrub(f"{failed['type']}: {message}".strip(": "))
-    what = said if failed["type"] == "SyntaxError" else f"loading it raised {said}"
-    raise SubjectError(f"{where}: {what}", hint=f"try it by itself: node {place}")
+    kind, message = str(failed["type"]), str(failed["message"])
+    hint = f"try it by itself: node {place}"
+    what = f"loading it raised {scrub(f'{kind}: {message}')}"
+    if reached is not None:
+        is_asked = reached["op"] == "connect"
+        what = "it asks {host} while" if is_asked else "it uses {what} while"
+        what, hint = f"{what.format(**reached)} it is loaded", _LATER
+    elif found := re.match(r"Cannot find package '([^']+)'", message):
+        what, hint = f"it imports {found[1]!r}, which is not installed", f"npm install {found[1]}"
+    elif failed.get("code") == "ERR_UNKNOWN_FILE_EXTENSION" and file.suffix in _TYPES:
+        what = "this Node runs no TypeScript"
+        hint = "use Node 22.18 or newer, or name the JavaScript that it is compiled to"
+    elif kind == "SyntaxError":
+        what = f"{kind}: {scrub(message)}"
+    elif not kind:
+        what = f"it cannot be loaded: {message}"
+    line = _line_in(file, failed)
+    where = place if line is None or reached is not None else f"{place}:{line}"
+    raise SubjectError(f"{where}: {what}", hint=hint)
+
+
+def _line_in(file: Path, failed: Mapping[str, Any]) -> int | None:
+    """Return the line (1-based) of the module at which loading it failed; None: it is not known."""
+    for path, line, _ in failed["stack"]:
+        if path == str(file):
+            return int(line)
+    if failed["type"] != "SyntaxError":
+        return None
+    # An error in a module that was never run has no place in Node's own message.
+    said = _output(node_command(), "--check", str(file))
+    found = re.search(rf"^(?:file://)?{re.escape(str(file))}:(\d+)$", said, re.MULTILINE)
+    return None if found is None else int(found[1])
 
 
 # ---------------------------------------------------------------------- what is exported
 
 
-def _named(
-    place: str, name: str, exports: Sequence[Mapping[str, Any]]
-) -> Mapping[str, Any]:
+def _named(place: str, name: str, exports: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
     first = name.partition(".")[0]
     found = next((item for item in exports if item["name"] == first), None)
     if found is not None and "." not in name:
@@ -180,7 +200,9 @@ def _named(
         # A method: what it takes is not known here.
         prompt = {"name": "prompt", "optional": False}
         return {"name": name, "kind": "function", "is_async": True, "parameters": [prompt]}
-    raise SubjectError(f"{place}: it exports no {name!r} that can be asked", hint=_hint(place, exports))
+    raise SubjectError(
+        f"{place}: it exports no {name!r} that can be asked", hint=_hint(place, exports)
+    )
 
 
 def _only(place: str, exports: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
@@ -190,7 +212,8 @@ def _only(place: str, exports: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]
         return fitting[0]
     if fitting:
         raise SubjectError(
-            f"{place}: it exports {len(fitting)} things that can be asked", hint=_hint(place, fitting)
+            f"{place}: it exports {len(fitting)} things that can be asked",
+            hint=_hint(place, fitting),
         )
     raise SubjectError(f"{place}: it exports nothing that can be asked", hint=_hint(place, exports))
 
@@ -226,17 +249,16 @@ def _export(program: NodeProgram, name: str, item: Mapping[str, Any]) -> Export:
 
 
 def _known(item: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the parameters of a function: what is not understood after the first may be left out."""
-    first, *rest = item["parameters"] or [None]
-    if first is None:
+    """Return the parameters of a function.
+
+    What is not understood may be left out, but for the first: JavaScript demands none.
+    """
+    if not item["parameters"]:
         return []
-    return [
-        first,
-        *(
-            each if "fields" not in each and is_understood(snake(each["name"])) else {**each, "optional": True}
-            for each in rest
-        ),
-    ]
+    first, *rest = item["parameters"]
+    known = ("fields" not in it and is_understood(snake(it["name"])) for it in rest)
+    pairs = zip(rest, known, strict=True)
+    return [first, *({**it, "optional": it["optional"] or not said} for it, said in pairs)]
 
 
 def _line_of(source: str, name: str) -> int:

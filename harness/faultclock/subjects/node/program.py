@@ -71,7 +71,7 @@ class NodeProcess:
                 stderr=subprocess.DEVNULL,
                 pass_fds=(theirs_in, theirs_out),
                 env=environment,
-                preexec_fn=prepare,  # noqa: PLW1509 - it only asks the kernel for a signal
+                preexec_fn=prepare,
             )
         finally:
             os.close(theirs_in)
@@ -97,7 +97,8 @@ class NodeProcess:
 
     def exchange(self, turn: Event) -> Event | None:
         """Give it one turn; None where it has ended."""
-        if self.greeting(None) is None:
+        greeting = self.greeting(None)
+        if greeting is None or "failed" in greeting:
             return None
         with contextlib.suppress(BrokenPipeError):
             data = json.dumps(turn, separators=(",", ":")).encode() + b"\n"
@@ -159,6 +160,6 @@ class NodeProgram:
         answer = self._process.exchange(turn)
         if answer is not None:
             return answer
-        what = "the end of the Node process without a word"
-        ends = [{"op": op, "what": what, "stack": []} for op in ("refused", "ended")]
+        what = "a process of Node that ended without a word"
+        ends: list[Event] = [{"op": op, "what": what, "stack": []} for op in ("refused", "ended")]
         return {"next_ns": None, "events": ends}

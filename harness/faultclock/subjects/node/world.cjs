@@ -35,6 +35,9 @@ const callId = () => calls.getStore()?.id ?? null;
 // ---------------------------------------------------------------------------- stacks
 
 const FRAME = /^\s+at (?:(?:async )?(.*?) \()?(?:async )?(\/|file:\/\/\S+?|node:\S+?|\S.*?):(\d+):(\d+)\)?$/;
+/** What stands before the message of a module that cannot be linked. */
+const MODULE = /^()(file:\/\/\/.*):(\d+)$/;
+const MODULE_NAME = '<module>';
 
 /** Return [file, line, function] of each line of a stack, innermost first, without our own. */
 function framesOf(error) {
@@ -42,13 +45,13 @@ function framesOf(error) {
   let text = '';
   try { text = String(error.stack ?? ''); } catch { /* A getter of the subject's may throw. */ }
   for (const line of text.split('\n')) {
-    const found = FRAME.exec(line);
+    const found = FRAME.exec(line) ?? MODULE.exec(line);
     if (!found) continue;
     let file = found[2];
     if (file.startsWith('file://')) {
       try { file = fileURLToPath(file); } catch { continue; }
     }
-    if (!file.startsWith(__dirname)) frames.push([file, +found[3], found[1] || '<module>']);
+    if (!file.startsWith(__dirname)) frames.push([file, +found[3], found[1] || MODULE_NAME]);
   }
   return frames;
 }

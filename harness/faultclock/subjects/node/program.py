@@ -11,6 +11,7 @@ import os
 import select
 import shutil
 import subprocess
+import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -76,6 +77,8 @@ class NodeProcess:
         finally:
             os.close(theirs_in)
             os.close(theirs_out)
+        #: Kills it, also when nobody holds this object any more.
+        self.end = weakref.finalize(self, _end, os.getpid(), self._process, (self._out, self._in))
         self._read = b""
         self._greeting: Event | None = None
 
@@ -106,13 +109,6 @@ class NodeProcess:
                 data = data[_write(self._out, data) :]
         return self._line(None)
 
-    def end(self) -> None:
-        """Kill it."""
-        os.close(self._out)
-        os.close(self._in)
-        self._process.kill()
-        self._process.wait()
-
     def _line(self, limit_s: float | None) -> Event | None:
         while b"\n" not in self._read:
             if limit_s is not None and not select.select([self._in], [], [], limit_s)[0]:
@@ -127,6 +123,17 @@ class NodeProcess:
         except ValueError as error:
             raise InternalError(f"a host of the protocol wrote no JSON: {error}") from error
         return event
+
+
+def _end(owner: int, process: subprocess.Popen[bytes], descriptors: tuple[int, ...]) -> None:
+    for descriptor in descriptors:
+        os.close(descriptor)
+    if os.getpid() == owner:
+        process.kill()
+        process.wait()
+    else:
+        # A process that was forked since has inherited the object alone.
+        process.returncode = 0
 
 
 class NodeProgram:

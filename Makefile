@@ -237,10 +237,10 @@ $(VENV)/.openai2: requirements/openai2.txt pyproject.toml $(VENV)/.python
 	@$(BIN)/python -m venv --clear $(VENV2)
 	$(call set-up,openai2,$(VENV2))
 
-# The npm packages of fixtures/node. Where there is no Node, the tests of it say so, and are skipped.
-$(VENV)/.node: fixtures/node/package.json fixtures/node/package-lock.json $(VENV)/.python
+# The npm packages of tests/node. Where there is no Node, the tests of it say so, and are skipped.
+$(VENV)/.node: tests/node/package.json tests/node/package-lock.json $(VENV)/.python
 	@if command -v npm >/dev/null; then mkdir -p $(VENV)/node && cp $(filter %.json,$^) $(VENV)/node && \
-	  echo "==> installing the npm packages of fixtures/node into $(VENV)/node" && \
+	  echo "==> installing the npm packages of tests/node into $(VENV)/node" && \
 	  npm ci --prefix $(VENV)/node --ignore-scripts --no-audit --no-fund --loglevel error; \
 	else echo "==> npm is missing: the tests of Node will be skipped" >&2; fi
 	@touch $@

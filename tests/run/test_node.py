@@ -14,7 +14,7 @@ from faultclock.model.trace.trace import WALL_EPOCH_NS, Trace
 from faultclock.run.replay import replay
 from faultclock.run.suite import run_one
 from faultclock.subjects.binding import Binding
-from tests.node_modules import fixture, needs_node, needs_packages, subject_of
+from tests.node.modules import fixture, needs_node, needs_packages, subject_of
 
 pytestmark = needs_node
 

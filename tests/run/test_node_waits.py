@@ -14,7 +14,7 @@ import pytest
 
 from faultclock.model.duration import MILLISECOND_NS
 from faultclock.model.trace.trace import Trace
-from tests.node_modules import fixture, needs_packages
+from tests.node.modules import fixture, needs_packages
 from tests.run.test_node import limited, run
 
 pytestmark = needs_packages

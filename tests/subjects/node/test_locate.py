@@ -9,7 +9,7 @@ import pytest
 from faultclock.errors import SubjectError
 from faultclock.subjects.adopt import Adopted, adopt
 from faultclock.subjects.node.locate import locate_export
-from tests.node_modules import folder_with, needs_node, needs_packages
+from tests.node.modules import folder_with, needs_node, needs_packages
 
 pytestmark = needs_node
 

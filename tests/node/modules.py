@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,9 +11,10 @@ import pytest
 from faultclock.run.prepare import prepare_target
 from faultclock.subjects.binding import Binding
 
-#: Where `make test` has put the packages of `fixtures/node/package.json`.
+#: Where `make test` has put the packages of `tests/node/package.json`.
 PACKAGES = Path(sys.prefix) / "node" / "node_modules"
-FIXTURES = Path(__file__).parents[1] / "fixtures" / "node"
+#: A module for each client.
+CLIENTS = Path(__file__).parent
 
 needs_node = pytest.mark.skipif(
     shutil.which("node") is None, reason="Node is missing: nothing of the Node host was tested"
@@ -40,8 +40,5 @@ def subject_of(tmp_path: Path, text: str, **said: str) -> Binding:
 
 
 def fixture(tmp_path: Path, name: str) -> Binding:
-    """Return the one export of a module of `fixtures/node`."""
-    return subject_of(tmp_path, (FIXTURES / name).read_text(encoding="utf-8"))
-
-
-Subject = Callable[[str], Binding]
+    """Return the one export of a module of `tests/node`."""
+    return subject_of(tmp_path, (CLIENTS / name).read_text(encoding="utf-8"))

@@ -99,7 +99,7 @@ def test_a_connection_of_the_process_is_one_of_the_network() -> None:
     facts = [(kind, payload.get("call")) for _, _, _, kind, payload in world.recorder.events]
     assert [fact for fact in facts if fact[0].startswith("net.")] == [
         (f"net.{kind}", "ask/1")
-        for kind in ("resolve", "connect", "connected", "sent", "delivered")
+        for kind in ("resolve", "connect", "connected", "sent", "delivered", "eof")
     ]
 
 

@@ -175,7 +175,7 @@ def _live_once(
         kill=lambda rule, in_write: kill(rule, in_write),
         cancel=lambda rule: driver.cancel(rule),
     )
-    world = _world(scenario, seed, chance, progress, mishaps.recorder(progress.facts))
+    world = _world(binding, scenario, seed, chance, progress, mishaps.recorder(progress.facts))
     kept = progress.folder
     folder = None if kept is None else RunFolder(scenario, world.kernel, kept)
     program = _PROGRAMS[binding.role](
@@ -190,7 +190,6 @@ def _live_once(
             folder=None if folder is None else folder.path,
         )
     )
-    connect(binding, world)
     driver = AsyncDriver(program) if binding.style == "async" else SyncDriver(program)
     mishaps.arm(world.kernel, program)
 
@@ -227,8 +226,8 @@ def _live_once(
     reason, detail = reason_of(ending)
     if reason == "completed" and progress.escapes:
         reason, detail = "escape", progress.escapes
-    left = left_behind()
-    return Happened(ending=reason, detail=detail, ended_at_ns=world.kernel.now_ns, **left)
+    ended_at_ns = world.kernel.now_ns
+    return Happened(ending=reason, detail=detail, ended_at_ns=ended_at_ns, **left_behind())
 
 
 def _folder_of(scenario: Scenario) -> AbstractContextManager[FolderKept | None]:
@@ -236,9 +235,14 @@ def _folder_of(scenario: Scenario) -> AbstractContextManager[FolderKept | None]:
 
 
 def _world(
-    scenario: Scenario, seed: int, chance: Chance, progress: Progress, recorder: Recorder
+    binding: Binding,
+    scenario: Scenario,
+    seed: int,
+    chance: Chance,
+    progress: Progress,
+    recorder: Recorder,
 ) -> World:
-    return World(
+    world = World(
         seed=seed_of_life(seed, progress.life),
         limits=limits_of(scenario),
         latency_ns=scenario.provider.latency,
@@ -249,6 +253,8 @@ def _world(
         connections=progress.connections,
         choices=choices_of(scenario, seed, chance, progress.life),
     )
+    connect(binding, world)
+    return world
 
 
 def _note(progress: Progress, world: World) -> None:

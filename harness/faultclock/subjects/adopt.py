@@ -366,7 +366,7 @@ def _of_function(
         dialect=dialect or DEFAULT_DIALECT,
         # Only what is given a request can be given an address.
         dialect_known=dialect is not None or wanted.form == "request",
-        id=default_id(target) if wanted.form == "request" else None,
+        id=default_id(target) if wanted.form == "request" and found.program is None else None,
     )
     how = "an async" if runs_async or getattr(target, "is_async", False) else "a blocking"
     others = [form for form in FORMS if form != wanted.form]

@@ -71,7 +71,7 @@ def locate_export(target: str) -> Located:
         name=name,
         stem=file.stem,
         mark="#",
-        target=_export(program, name, chosen, file.stem),
+        target=_export(program, name, chosen),
         owner=None,
         digest=hashlib.sha256(source).hexdigest(),
         source=place_at(file, _line_of(source.decode("utf-8", "replace"), name)),
@@ -233,12 +233,9 @@ def _fits(item: Mapping[str, Any]) -> bool:
     return True
 
 
-def _export(program: NodeProgram, name: str, item: Mapping[str, Any], stem: str) -> Export:
+def _export(program: NodeProgram, name: str, item: Mapping[str, Any]) -> Export:
     if item["kind"] == "function":
-        is_async = bool(item["is_async"])
-        function = Export(program, name, parameters=_known(item), is_async=is_async)
-        function.__module__ = stem
-        return function
+        return Export(program, name, parameters=_known(item), is_async=bool(item["is_async"]))
     export = Export(program, name, parameters=[{"name": "request", "optional": False}])
     dialect = item["dialect"]
     known = {} if dialect is None else {"dialect": dialect, "dialect_known": True}

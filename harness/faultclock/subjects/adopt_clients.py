@@ -88,7 +88,7 @@ class Client:
 
 def client_of(target: Any) -> Client | None:
     """Return how `target` is asked; None where it is no such object."""
-    if isinstance(target, Export):
+    if issubclass(type(target), Export):
         exported: Client | None = target.client
         return exported
     for package, name in _classes(target):

@@ -354,3 +354,24 @@ def test_a_run_is_replayed_from_its_trace(tmp_path: Path) -> None:
     subject = fixture(tmp_path, "openai.mjs")
     trace = run(subject, limited({}))
     assert replay(trace, subject).identical
+
+
+CLIENTS = {
+    "openai": "import C from 'openai'; export default new C();",
+    "anthropic": "import C from '@anthropic-ai/sdk'; export default new C();",
+    "google-genai": "import { GoogleGenAI as C } from '@google/genai';"
+    " export default new C({ apiKey: process.env.GEMINI_API_KEY });",
+    "mistralai": "import { Mistral as C } from '@mistralai/mistralai';"
+    " export default new C({ apiKey: process.env.MISTRAL_API_KEY });",
+}
+
+
+@needs_packages
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_client_object_answers_whole_and_streamed(tmp_path: Path, client: str) -> None:
+    """It is asked with its own methods, and both answers have the same text."""
+    scenario = world(tasks=[{"id": "whole"}, {"id": "streamed", "stream": True, "after": "whole"}])
+    trace = run(subject_of(tmp_path, CLIENTS[client]), scenario)
+    said = [event.payload.get("text") for event in trace.of_kind("call.returned")]
+    assert said == ["Hello from the simulated provider."] * 2
+    assert trace.footer.ending == "completed"

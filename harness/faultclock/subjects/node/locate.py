@@ -9,15 +9,14 @@ from __future__ import annotations
 import hashlib
 import re
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NoReturn
 
 from faultclock.errors import InternalError, SubjectError
-from faultclock.subjects.adopt_calls import sync_call
 from faultclock.subjects.adopt_clients import Client
-from faultclock.subjects.adopt_signature import Wanted, is_understood, wanted_by
+from faultclock.subjects.adopt_signature import is_understood, wanted_by
 from faultclock.subjects.foreign import Event, Export, snake
 from faultclock.subjects.locate import Located
 from faultclock.subjects.node.program import (
@@ -29,12 +28,12 @@ from faultclock.subjects.node.program import (
     node_command,
 )
 from faultclock.subjects.outcome import scrub
+from faultclock.subjects.ports import ProviderRequest
+from faultclock.subjects.reading import StreamedReply, reply_of
 from faultclock.subjects.source import place_at
 
 _SUFFIXES = (".mjs", ".js", ".cjs", ".mts", ".ts", ".cts")
 _TYPES = (".mts", ".ts", ".cts")
-#: How a client object is asked: with the request.
-_REQUEST = Wanted(form="request", because="", positional=(lambda request: request,))
 _WRITE = "write `export async function ask(prompt) { ... }` in it"
 _LATER = "put that into a function: `export async function ask(prompt) { ... }`"
 #: Exports that a message names, at most.
@@ -242,10 +241,21 @@ def _export(program: NodeProgram, name: str, item: Mapping[str, Any]) -> Export:
     export.client = Client(
         name=str(item["class"]) or "an object",
         style="sync",
-        ask=lambda request, target: sync_call(target, _REQUEST)(request),
+        ask=_asked,
         **known,
     )
     return export
+
+
+def _asked(request: ProviderRequest, client: Any) -> Any:
+    """Ask a client object: its pieces are put together, and shown to nobody before."""
+    answer = client(request)
+    if not isinstance(answer, Iterator):
+        return reply_of(answer)
+    streamed = StreamedReply()
+    for piece in answer:
+        streamed.add(piece)
+    return streamed.reply()
 
 
 def _known(item: Mapping[str, Any]) -> list[Mapping[str, Any]]:

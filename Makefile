@@ -74,7 +74,7 @@ certify: $(VENV)/.demo ## certify the shipped references, try the real SDKs, ver
 
 test: $(VENV)/.dev ## everything that must hold: ruff, mypy, pytest
 	@# The second environment is installed while mypy thinks.
-	@$(MAKE) --no-print-directory -j2 lint types $(VENV)/.openai2
+	@$(MAKE) --no-print-directory -j2 lint types $(VENV)/.openai2 $(VENV)/.node
 	@$(MAKE) --no-print-directory tests
 
 check: test ## the same
@@ -90,7 +90,7 @@ lint: $(VENV)/.dev
 types: $(VENV)/.dev
 	$(BIN)/mypy
 
-tests: $(VENV)/.dev $(VENV)/.openai2
+tests: $(VENV)/.dev $(VENV)/.openai2 $(VENV)/.node
 	@# Hundreds of tests start an interpreter; where nothing may be written, each would compile it all.
 	$(BIN)/python -m compileall -q harness/faultclock
 	$(BIN)/python -m pytest -n $(JOBS) -q
@@ -250,6 +250,14 @@ $(VENV)/.openai2 $(VENV)/.agents $(VENV)/.crewai: \
 $(VENV)/.%: requirements/%.txt pyproject.toml $(VENV)/.python
 	@$(BIN)/python -m venv --clear $(VENV)/$*
 	$(call set-up,$*,$(VENV)/$*)
+
+# The npm packages of tests/node. Where there is no Node, the tests of it say so, and are skipped.
+$(VENV)/.node: tests/node/package.json tests/node/package-lock.json $(VENV)/.python
+	@if command -v npm >/dev/null; then mkdir -p $(VENV)/node && cp $(filter %.json,$^) $(VENV)/node && \
+	  echo "==> installing the npm packages of tests/node into $(VENV)/node" && \
+	  npm ci --prefix $(VENV)/node --ignore-scripts --no-audit --no-fund --loglevel error; \
+	else echo "==> npm is missing: the tests of Node will be skipped" >&2; fi
+	@touch $@
 
 $(VENV)/.afk: pyproject.toml $(wildcard $(AFK)/pyproject.toml)
 	@$(PYTHON313) -c 'import sys; sys.exit(sys.version_info < (3, 13))' 2>/dev/null || \

@@ -119,7 +119,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "judge",
     ),
     "fakes": ("wire", "sheets", "kept", "dialects", "provider", "plain", "rules", "port", "ports"),
-    "sim": ("kernel", "host", "net", "loop", "patches", "surroundings", "world"),
+    "sim": ("kernel", "host", "net", "lockstep", "loop", "patches", "surroundings", "world"),
     "model": ("", "scenario", "trace", "error_model", "report"),
 }
 

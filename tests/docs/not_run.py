@@ -29,6 +29,9 @@ NOT_RUN: dict[tuple[str, str], str] = {
         "docs/runtimes.md",
         "faultclock run resume-drift/crash-after-each-event --subject reference-runtime",
     ): "132 runs, which tests/scenarios/test_conformance.py makes; one of them runs below",
+    ("docs/node.md", "faultclock check app.mjs"): (
+        "needs Node and a package of npm; tests/cli/test_check_node.py runs it where they are"
+    ),
     (
         "docs/explore.md",
         "faultclock explore exploration --subject my_agent.py:agent --runs 100000 "

@@ -22,7 +22,7 @@ def stands_for_itself(command: str) -> bool:
     """Return whether the command is one that no test runs, on whatever page."""
     words = _words(command)
     return (
-        words[:2] == ["pip", "install"]
+        words[:2] in (["pip", "install"], ["npm", "install"])
         or words[:1] == ["make"]
         or (words[:1] == ["git"] and bool(_UPDATES & set(words[1:2])))
     )

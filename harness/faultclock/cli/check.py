@@ -59,12 +59,13 @@ _STYLES = {
 _EPILOG = """\
 TARGET is your own code, as it is: a function that makes one call to a model, an SDK client object,
 an agent, or anything that you have bound with a decorator of faultclock. Write file.py:name,
-package.module:name, or the id of a shipped subject.
+package.module:name, app.mjs#name for a module for Node, or the id of a shipped subject.
 
 \b
 Examples:
   faultclock check client.py:ask
   faultclock check my_package.llm:client
+  faultclock check app.mjs
   faultclock check client.py:ask --dialect anthropic-messages
   faultclock check client.py:ask --html check.html
   faultclock check client.py:ask --fail-on any

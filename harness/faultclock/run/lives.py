@@ -26,6 +26,7 @@ from faultclock.model.tape import BLANK, PLAIN, Chance, Tape
 from faultclock.run.agenda import Agenda
 from faultclock.run.drive import AsyncDriver, SyncDriver
 from faultclock.run.folder import FolderKept, RunFolder, keeping_folder
+from faultclock.run.foreign import connect, process_of
 from faultclock.run.mishaps import Mishaps, MishapsState
 from faultclock.run.notes.taking import RawNotes, noting
 from faultclock.run.program import Setting
@@ -154,7 +155,8 @@ def live(
         )
         while True:
             life = partial(_live_once, scenario, binding, seed, chance, progress)
-            over = run_life(life)
+            with process_of(binding):
+                over = run_life(life)
             facts += over.facts
             tape = tape.joined(over.tape)
             notes = notes.joined(over.notes)
@@ -181,7 +183,7 @@ def _live_once(
         kill=lambda rule, in_write: kill(rule, in_write),
         cancel=lambda rule: driver.cancel(rule),
     )
-    world = _world(scenario, seed, chance, progress, mishaps.recorder(progress.facts))
+    world = _world(binding, scenario, seed, chance, progress, mishaps.recorder(progress.facts))
     services = FakeServices(scenario.services, progress.services, world, seed)
     own = progress.folder
     folder = None if own is None else RunFolder(scenario, world.kernel, own)
@@ -241,9 +243,14 @@ def _folder_of(scenario: Scenario) -> AbstractContextManager[FolderKept | None]:
 
 
 def _world(
-    scenario: Scenario, seed: int, chance: Chance, progress: Progress, recorder: Recorder
+    binding: Binding,
+    scenario: Scenario,
+    seed: int,
+    chance: Chance,
+    progress: Progress,
+    recorder: Recorder,
 ) -> World:
-    return World(
+    world = World(
         seed=seed_of_life(seed, progress.life),
         limits=limits_of(scenario),
         latency_ns=scenario.provider.latency,
@@ -254,6 +261,8 @@ def _world(
         connections=progress.connections,
         choices=choices_of(scenario, seed, chance, progress.life),
     )
+    connect(binding, world)
+    return world
 
 
 def _note(progress: Progress, world: World) -> None:

@@ -223,6 +223,8 @@ def warm(binding: Binding, limit_s: float = _LIMIT_S) -> tuple[str, ...]:
     behind; only a subject that is bound with `inline` or `warm_in_place` makes them here too.
     """
 
+    if binding.program is not None:
+        return ()
     usual = bind_scenario(rehearsal(binding.role), binding)
 
     def imported_by_a_call() -> list[str]:

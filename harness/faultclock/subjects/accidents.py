@@ -14,6 +14,8 @@ import sysconfig
 from pathlib import Path
 from types import FrameType, TracebackType
 
+from faultclock.subjects.foreign import ForeignError
+
 #: Types that operations of Python raise. An exact match: a subclass was made by somebody, and says
 #: more; but for those of the standard library's own decoders.
 _TYPES = frozenset(
@@ -49,6 +51,9 @@ def is_accident(error: BaseException) -> bool:
 
     An error without a traceback is none: nothing shows where it came from.
     """
+    # By its type: what a subject raises may answer for its own class with anything.
+    if issubclass(type(error), ForeignError):
+        return vars(error)["is_accident"] is True
     if type(error) not in _TYPES:
         return False
     trace = error.__traceback__

@@ -11,6 +11,7 @@ so that every command understands it.
     my_client.py:ask@prompt,ollama          both
     my_client.py:ask@no-streams             it never asks for a stream
     my_agent.py:agent@services=hosts.yaml   that file has the other hosts that it may ask
+    app.mjs#ask                             a module for Node, and what it exports
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from faultclock.subjects.bind_runtime import runtime
 from faultclock.subjects.binding import Binding, default_id, is_async, provider_adapter, unwrapped
 from faultclock.subjects.frameworks.mcp_tools import mcp_tools
 from faultclock.subjects.locate import Located, imported, locate
+from faultclock.subjects.node.locate import is_module, locate_export
 from faultclock.subjects.shipped import SHIPPED
 from faultclock.subjects.shipped_loading import miniatures, shipped_binding
 from faultclock.subjects.source import functions_in
@@ -152,6 +154,8 @@ def _adopt(
             raise _bound_already(target, shipped, as_)
         known = replace(_speaking(shipped, dialect), dialect_known=True)
         return _of_binding(whole, known, "it comes with Faultclock")
+    if is_module(target):
+        return _at_place(locate_export(target), whole, as_, dialect, services)
     place, colon, name = target.rpartition(":")
     if not colon:
         if target.endswith(".py"):
@@ -167,7 +171,16 @@ def _adopt(
         raise SubjectError(
             f"{target!r} is no place of a subject", hint="write path/to/adapter.py:subject"
         )
-    found = locate(place, name)
+    return _at_place(locate(place, name), whole, as_, dialect, services)
+
+
+def _at_place(
+    found: Located,
+    whole: str,
+    as_: str | None,
+    dialect: str | None,
+    services: tuple[ServiceHost, ...],
+) -> Adopted:
     try:
         adopted = _adopted(found, whole, as_, dialect, services)
     except SubjectError:
@@ -175,10 +188,17 @@ def _adopt(
     except (Exception, SystemExit) as error:
         # An object may answer any question with an exception, or without an end.
         raise SubjectError(
-            f"{target}: to look at it raised {type(error).__name__}",
+            f"{found.spec}: to look at it raised {type(error).__name__}",
             hint="name a function of a prompt that asks it: `def ask(prompt): ...`",
         ) from error
     binding = replace(adopted.binding, source_digest=found.digest, source=found.source)
+    if found.program is not None:
+        binding = replace(
+            binding,
+            program=found.program,
+            timer_granularity_ns=found.timer_granularity_ns,
+            versions=found.versions,
+        )
     return replace(adopted, binding=binding)
 
 
@@ -419,9 +439,9 @@ def _of_function(
         dialect=dialect or DEFAULT_DIALECT,
         # Only what is given a request can be given an address.
         dialect_known=dialect is not None or wanted.form == "request",
-        id=default_id(target) if wanted.form == "request" else None,
+        id=default_id(target) if wanted.form == "request" and found.program is None else None,
     )
-    how = "an async" if style == "async" else "a blocking"
+    how = "an async" if runs_async or getattr(target, "is_async", False) else "a blocking"
     others = [form for form in FORMS if form != wanted.form]
     taken_for = TakenFor(
         target=spec,

@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from faultclock.model.scenario.provider_script import DEFAULT_DIALECT
 from faultclock.subjects.asking import asked, asked_async
+from faultclock.subjects.foreign import Export
 from faultclock.subjects.ports import ProviderRequest
 
 Ask = Callable[[ProviderRequest, Any], Any]
@@ -87,6 +88,9 @@ class Client:
 
 def client_of(target: Any) -> Client | None:
     """Return how `target` is asked; None where it is no such object."""
+    if issubclass(type(target), Export):
+        exported: Client | None = target.client
+        return exported
     for package, name in _classes(target):
         known = _KNOWN.get((package, name))
         if known is not None:

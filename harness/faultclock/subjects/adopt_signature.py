@@ -152,6 +152,11 @@ def _wanted(
     )
 
 
+def is_understood(name: str) -> bool:
+    """Return whether the name of a parameter says what it is for."""
+    return _meaning(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY)) is not None
+
+
 def _meaning(item: inspect.Parameter) -> str | None:
     """Return the form of a parameter, `setting`, or None where it is not understood."""
     annotation = _annotation(item)

@@ -33,6 +33,7 @@ from faultclock.model.scenario.service_host import ServiceHost
 from faultclock.model.scenario.tool_script import ToolScript
 from faultclock.model.trace.trace import TIMER_GRANULARITY_MAX_NS, Declares, SubjectInfo
 from faultclock.subjects.abilities import ALL_ABILITIES, OPTIONS_OF_ROLE, Abilities, declared
+from faultclock.subjects.foreign import ForeignProgram
 from faultclock.subjects.outcome import Classify
 from faultclock.subjects.ports import ProviderRequest
 
@@ -93,6 +94,8 @@ class Binding:
         remedies: what of its framework mends a broken requirement, by the id of that.
         services: other hosts that it may ask in every scenario.
         answer_form: what the model writes where it answers in code; `{text}` is its answer.
+        program: of another language, in a process of its own; None for Python.
+        versions: of what such a program consists of, such as `{"node": "20.20.2"}`.
     """
 
     id: str
@@ -118,6 +121,8 @@ class Binding:
     remedies: Mapping[str, str] = field(default_factory=dict)
     services: tuple[ServiceHost, ...] = ()
     answer_form: str = ""
+    program: ForeignProgram | None = None
+    versions: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def dialect(self) -> str:
@@ -179,7 +184,8 @@ class Binding:
             declares=tuple(sorted(self.declares)),
             retry_policies=self.retry_policies,
             source_digest=self.source_digest,
-            distributions={name: _version_of(name, self.id) for name in sorted(self.distributions)},
+            distributions={name: _version_of(name, self.id) for name in sorted(self.distributions)}
+            | dict(sorted(self.versions.items())),
             timer_granularity_ns=self.timer_granularity_ns,
             lacks=self.abilities.words(self.role),
         )

@@ -11,9 +11,9 @@ import importlib
 import os
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from importlib.machinery import PathFinder
 from pathlib import Path
@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from faultclock.errors import SubjectError
 from faultclock.subjects.binding import Binding
+from faultclock.subjects.foreign import ForeignProgram
 from faultclock.subjects.outcome import describe_exception
 from faultclock.subjects.source import imported_modules, place_in
 
@@ -43,6 +44,8 @@ class Located:
         owner: what holds it, for a dotted name; None: the module.
         digest: SHA-256 (hex) of the file; None where there is none.
         source: where it stands in the user's file; None where that is not below this folder.
+        mark: what stands between place and name.
+        program, timer_granularity_ns, versions: of a module in another language; see `Binding`.
     """
 
     place: str
@@ -52,11 +55,15 @@ class Located:
     owner: Any
     digest: str | None
     source: SourcePlace | None
+    mark: str = ":"
+    program: ForeignProgram | None = None
+    timer_granularity_ns: int = 0
+    versions: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def spec(self) -> str:
         """The object as it was named."""
-        return f"{self.place}:{self.name}"
+        return f"{self.place}{self.mark}{self.name}"
 
 
 def locate(place: str, name: str) -> Located:

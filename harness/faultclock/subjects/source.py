@@ -13,7 +13,7 @@ from pathlib import Path
 from faultclock.model.report.finding import SourcePlace
 
 #: Folders of environments, which many keep in their working folder.
-_INSTALLED = frozenset({"site-packages", "dist-packages"})
+_INSTALLED = frozenset({"site-packages", "dist-packages", "node_modules"})
 
 _Defining = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
@@ -21,11 +21,17 @@ _Defining = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 def place_in(file: Path, source: bytes, name: str) -> SourcePlace | None:
     """Return the place of `name` in a file of the person's own; None in any other.
 
-    Their own are those below the working folder, but for what is installed there.
-
     Args:
         source: what the file holds.
         name: as a subject is named, such as `subject` or `Adapter.call`.
+    """
+    return place_at(file, line_of(source, name))
+
+
+def place_at(file: Path, line: int) -> SourcePlace | None:
+    """Return a line (1-based) of a file of the person's own; None in any other.
+
+    Their own are those below the working folder, but for what is installed there.
     """
     try:
         below = file.resolve().relative_to(Path.cwd().resolve())
@@ -33,7 +39,7 @@ def place_in(file: Path, source: bytes, name: str) -> SourcePlace | None:
         return None
     if not _INSTALLED.isdisjoint(below.parts):
         return None
-    return SourcePlace(file=below.as_posix(), line=line_of(source, name))
+    return SourcePlace(file=below.as_posix(), line=line)
 
 
 def line_of(source: bytes, name: str) -> int:

@@ -61,8 +61,10 @@ _SHIPPED = tuple(
     )
 )
 _STANDARD = tuple(
-    sorted({f"{sysconfig.get_path(name)}/" for name in ("stdlib", "platstdlib")} | {"<"})
+    sorted({f"{sysconfig.get_path(name)}/" for name in ("stdlib", "platstdlib")} | {"<", "node:"})
 )
+#: Folders of libraries, of Python and of Node.
+_INSTALLED = ("/site-packages/", "/dist-packages/", "/node_modules/")
 _known: dict[str, Whose] = {}
 
 
@@ -77,7 +79,7 @@ def whose(file: str) -> Whose:
 def _whose(file: str) -> Whose:
     if file.startswith(_PACKAGE):
         return Whose.OWN if file.startswith(_SHIPPED) else Whose.OURS
-    if "/site-packages/" in file or "/dist-packages/" in file:
+    if any(mark in file for mark in _INSTALLED):
         return Whose.LIBRARY
     return Whose.STANDARD if file.startswith(_STANDARD) else Whose.OWN
 

@@ -20,7 +20,7 @@ from faultclock.subjects.outcome import scrub
 
 #: The longest source line that is shown, in characters.
 _CODE_MAX = 200
-_PACKAGES = ("/site-packages/", "/dist-packages/")
+_PACKAGES = ("/site-packages/", "/dist-packages/", "/node_modules/")
 
 
 def made_notes(raw: RawNotes, spilled: KeptLines | None = None) -> RunNotes | None:

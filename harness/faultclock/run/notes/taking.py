@@ -91,6 +91,13 @@ class Notes:
         if lines:
             self._waits.append((call, from_ns, self.kernel.now_ns, lines, False))
 
+    def waited_at(
+        self, from_ns: int, places: Iterable[tuple[str, int, str]], call: str | None
+    ) -> None:
+        """Note a wait of a program of another language, by the places of its stack."""
+        if len(self._waits) < _WAITS_MAX and (lines := stack_of_lines(places)):
+            self._waits.append((call, from_ns, self.kernel.now_ns, lines, False))
+
     def hangs(self) -> None:
         """Note where everything waits that still does."""
         now_ns = self.kernel.now_ns

@@ -278,6 +278,7 @@ class HostedSubject(Value):
     remedies: dict[str, str]
     services: tuple[ServiceHost, ...]
     answer_form: str
+    versions: dict[str, str]
     spec: str
     taken_for: TakenFor
     given_requests: bool
@@ -305,7 +306,7 @@ _OF_BINDING = (
     *(
         item.name
         for item in fields(Binding)
-        if item.name not in ("function", "open", "classify", "contract")
+        if item.name not in ("function", "open", "classify", "contract", "program")
     ),
     "state_slot",
 )

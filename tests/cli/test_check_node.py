@@ -1,0 +1,39 @@
+"""`faultclock check app.mjs`: the page of docs/node.md, as a new user has it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.process import process
+from tests.docs.page import read_page
+from tests.node.modules import folder_with, needs_packages
+
+pytestmark = needs_packages
+
+
+def test_the_ten_lines_of_the_page_have_a_problem_at_their_own_line(tmp_path: Path) -> None:
+    """The worst problem names the line that reads an answer that is none."""
+    module = next(
+        block.text for block in read_page("docs/node.md").blocks if block.language == "js"
+    )
+    folder = folder_with(tmp_path, app=module)
+    only = ("common/no-answer-in-a-good-status", "rate-limits/retry-after-integer")
+    given = [word for name in only for word in ("--only", name)]
+    done = process(folder, "check", "app.mjs", *given, "--quiet", "--brief")
+    assert done.returncode == 1, done.stderr
+    said = " ".join(done.stdout.split())
+    assert "app.mjs: an async function of a prompt that speaks openai-chat" in said
+    assert "at app.mjs:10 return answer.choices[0].message.content;" in said
+    assert "left the simulation" not in said
+
+
+@pytest.mark.parametrize("target", ["app.mjs#ask", "app.mjs"])
+def test_a_run_names_a_module_as_its_subject(tmp_path: Path, target: str) -> None:
+    """A scenario that asks for nothing but patience is passed."""
+    text = (Path(__file__).parents[1] / "node" / "openai.mjs").read_text(encoding="utf-8")
+    given = ("run", "rate-limits/retry-after-integer", "--subject", target, "--model", "common")
+    done = process(folder_with(tmp_path, app=text), *given, "--quiet")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "1 run, 1 pass" in done.stdout

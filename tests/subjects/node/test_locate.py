@@ -1,0 +1,159 @@
+"""A target that is a module for Node: what it is taken for, and what is said of a broken one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from faultclock.errors import SubjectError
+from faultclock.subjects.adopt import Adopted, adopt
+from faultclock.subjects.node.locate import locate_export
+from tests.node.modules import folder_with, needs_node, needs_packages
+
+pytestmark = needs_node
+
+ASK = "export async function ask(prompt) { return prompt; }"
+BROKEN: dict[str, tuple[str, str, str]] = {
+    "a syntax error": (
+        "export const a = 1;\nconst x = ;",
+        "app.mjs:2: SyntaxError: ",
+        "node app.mjs",
+    ),
+    "a missing package": (
+        "import x from 'no-such-sdk';",
+        "app.mjs: it imports 'no-such-sdk', which is not installed",
+        "npm install no-such-sdk",
+    ),
+    "no export": ("const a = 1;", "app.mjs: it exports nothing that can be asked", "write `export"),
+    "several": (
+        f"{ASK} export const tell = async text => text;",
+        "app.mjs: it exports 2 things that can be asked",
+        "name app.mjs#ask or app.mjs#tell",
+    ),
+    "an error": ("\nnull.x;", "app.mjs:2: loading it raised TypeError: ", "node app.mjs"),
+    "a request": (
+        "await fetch('https://api.openai.com/v1/models');",
+        "app.mjs: it asks api.openai.com while it is loaded",
+        "put that into a function",
+    ),
+    "a file": (
+        "import fs from 'node:fs'; fs.mkdirSync('x');",
+        "app.mjs: it uses fs.mkdirSync while it is loaded",
+        "put that into a function",
+    ),
+    "no end": (
+        "await new Promise(() => {});",
+        "app.mjs: it cannot be loaded: a top-level await never ends",
+        "node app.mjs",
+    ),
+    "its end": (
+        "process.exit(2);",
+        "app.mjs:1: it cannot be loaded: process.exit(2)",
+        "node app.mjs",
+    ),
+}
+
+
+def adopted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, name: str = "") -> Adopted:
+    """Return what a target in the folder is taken for."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test")
+    monkeypatch.chdir(folder_with(tmp_path, app=text))
+    return adopt(f"app.mjs{name}")
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_what_is_wrong_with_a_module_is_one_message(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str
+) -> None:
+    """It names the file, the line where there is one, and what to do."""
+    text, message, hint = BROKEN[case]
+    with pytest.raises(SubjectError) as caught:
+        adopted(tmp_path, monkeypatch, text)
+    assert caught.value.message.startswith(message)
+    assert hint in (caught.value.hint or "")
+
+
+def test_a_node_that_is_missing_or_too_old_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither is a fault of the module."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(SubjectError, match="there is no Node here"):
+        adopted(tmp_path, monkeypatch, ASK)
+    old = tmp_path / "node"
+    old.write_text("#!/bin/sh\necho v14.2.0\n")
+    old.chmod(0o755)
+    with pytest.raises(SubjectError, match=r"Node here is v14.2.0, which is too old"):
+        adopted(tmp_path, monkeypatch, ASK)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "kind"),
+    [
+        ("prompt", "an async function of a prompt"),
+        ("text, options", "an async function of a prompt"),
+        ("messages", "an async function of messages"),
+        ("{ prompt, model = 'x' }", "an async function of a prompt"),
+        ("", "an async function that takes nothing"),
+        ("request", "an async function of a ProviderRequest"),
+        ("userInput = 'hi, you', ...rest", "an async function that takes nothing"),
+    ],
+)
+def test_parameters_say_what_a_function_takes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, parameters: str, kind: str
+) -> None:
+    """They are read as those of Python are; what is not understood may be left out."""
+    text = f"export async function ask({parameters}) {{ return 'x'; }}"
+    found = adopted(tmp_path, monkeypatch, text)
+    assert found.taken_for.kind == kind
+    assert found.spec == "app.mjs"
+    assert found.binding.id == "app:ask"
+
+
+def test_one_of_several_exports_is_named_after_a_hash(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its line, the digest of the file and the step of Node's timers belong to the binding."""
+    text = f"// A comment.\n{ASK}\nexport const tell = async text => text;\n"
+    found = adopted(tmp_path, monkeypatch, text, "#tell")
+    assert found.binding.id == "app:tell"
+    assert found.binding.source is not None
+    assert (found.binding.source.file, found.binding.source.line) == ("app.mjs", 3)
+    assert found.binding.timer_granularity_ns == 1_000_000
+    assert set(found.binding.info().distributions) == {"node"}
+    with pytest.raises(SubjectError, match="it exports no 'say' that can be asked"):
+        adopt("app.mjs#say")
+
+
+@needs_packages
+@pytest.mark.parametrize(
+    ("module", "name", "dialect"),
+    [
+        ("import C from 'openai'; export const client = new C();", "OpenAI", "openai-chat"),
+        (
+            "import C from '@anthropic-ai/sdk'; export const client = new C();",
+            "Anthropic",
+            "anthropic-messages",
+        ),
+        (
+            "import { Mistral as C } from '@mistralai/mistralai'; export default new C();",
+            "Mistral",
+            "mistral",
+        ),
+    ],
+)
+def test_a_client_object_is_recognised(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str, name: str, dialect: str
+) -> None:
+    """It is asked as its library wants it."""
+    found = adopted(tmp_path, monkeypatch, module)
+    assert f"({name})" in found.taken_for.kind
+    assert found.binding.dialect == dialect
+
+
+def test_members_of_a_commonjs_module_have_their_own_names(tmp_path: Path) -> None:
+    """`module.exports = { ask }` exports `ask`."""
+    (tmp_path / "app.cjs").write_text("module.exports = { ask: async prompt => prompt, N: 1 };")
+    assert locate_export(str(tmp_path / "app.cjs")).name == "ask"

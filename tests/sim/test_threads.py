@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from faultclock.sim.kernel import kernel as kernel_module
+from faultclock.sim.kernel import actors
 from faultclock.sim.kernel.context import CALL_ID, current_call
 from tests.sim.running import facts, run, value_of
 
@@ -84,7 +84,7 @@ def test_what_a_thread_leaves_behind_is_gone_before_another_goes_on() -> None:
 
 def test_a_thread_whose_destructor_never_ends_is_a_leak(monkeypatch: pytest.MonkeyPatch) -> None:
     """The run goes on, and proves nothing."""
-    monkeypatch.setattr(kernel_module, "_GONE_S_MAX", 0.01)
+    monkeypatch.setattr(actors, "_GONE_S_MAX", 0.01)
     local, released = threading.local(), threading.Lock()
     released.acquire()
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from faultclock.fakes.provider.provider import FakeProvider, PlannedExchange
+from faultclock.fakes.provider.planned import PlannedExchange
+from faultclock.fakes.provider.provider import FakeProvider
 from faultclock.fakes.wire.http_server import HttpRequest
 from faultclock.live.routes import Routes
 from faultclock.model.scenario.payload import ErrorPayload

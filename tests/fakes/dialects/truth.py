@@ -20,7 +20,8 @@ from typing import Any
 
 from faultclock.fakes.dialects import dialect_named
 from faultclock.fakes.provider.conversation import EXAMPLES
-from faultclock.fakes.provider.provider import FakeProvider, PlannedExchange
+from faultclock.fakes.provider.planned import PlannedExchange
+from faultclock.fakes.provider.provider import FakeProvider
 from faultclock.fakes.provider.refusal_words import filled
 from faultclock.fakes.wire.answer import Answer
 from faultclock.fakes.wire.delivery import Start

@@ -24,7 +24,8 @@ from faultclock.model.secrets import without_secrets
 
 if TYPE_CHECKING:
     from faultclock.fakes.provider.place import ServerSide, Waiting
-    from faultclock.fakes.provider.provider import FakeProvider, PlannedExchange
+    from faultclock.fakes.provider.planned import PlannedExchange
+    from faultclock.fakes.provider.provider import FakeProvider
 
 
 class ProviderConnection:

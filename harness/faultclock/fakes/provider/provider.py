@@ -14,19 +14,20 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from faultclock.fakes.dialects import dialect_named
-from faultclock.fakes.provider.accounts import Refused, Ruling
+from faultclock.fakes.provider.accounts import Refused
 from faultclock.fakes.provider.connection import ProviderConnection
 from faultclock.fakes.provider.conversation import EXAMPLES, OBJECTIONS, objection
 from faultclock.fakes.provider.doorkeeper import Doorkeeper, Memory
+from faultclock.fakes.provider.planned import PlannedExchange
 from faultclock.fakes.provider.refusal_words import filled, truthful
 from faultclock.fakes.provider.script_check import check_script
+from faultclock.fakes.provider.transcript import Transcript
 from faultclock.fakes.wire.answer import Answer, ErrorFacts
-from faultclock.fakes.wire.chat_messages import message_facts, word_facts
-from faultclock.fakes.wire.delivery import Step, steps_of
+from faultclock.fakes.wire.delivery import steps_of
 from faultclock.fakes.wire.dialect import Asked, Exchange, RateStanding
 from faultclock.fakes.wire.headers import merged, scrubbed, scrubbed_url
 from faultclock.fakes.wire.http_server import HttpRequest, names_of, scripted
-from faultclock.fakes.wire.in_words import Spoken, in_words, keep
+from faultclock.fakes.wire.in_words import Spoken
 from faultclock.fakes.wire.injector import (
     Connecting,
     Fate,
@@ -50,7 +51,6 @@ from faultclock.model.scenario.fault import (
     HttpError,
     OkWithErrorBody,
     ResetBeforeResponse,
-    SlowDrip,
     Stall,
     StreamError,
     Truncate,
@@ -109,31 +109,6 @@ class ProviderState:
     spoken: Spoken = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedExchange:
-    """What the provider decided to do about one request.
-
-    Attributes:
-        id: "x1", "x2"... in the order in which requests arrived ("s1"... at another service).
-        call: the call that sent it.
-        attempt: its 1-based number within the call.
-        rule: the rule that shapes it, if one does.
-        ruling: of the provider's limits; None where it has none, or was asked nonsense.
-        close: whether the connection ends after the answer.
-        steps: how the answer goes out.
-        unanswered: the script has answers, and none is for this request.
-    """
-
-    id: str
-    call: str | None
-    attempt: int
-    rule: FaultRule | None
-    ruling: Ruling | None
-    close: bool
-    steps: tuple[Step, ...]
-    unanswered: bool = False
-
-
 class FakeProvider:
     """One provider of one run.
 
@@ -183,8 +158,9 @@ class FakeProvider:
         self._state = state or ProviderState()
         self._door = Doorkeeper(script, streams or Streams(seed), id or "first", self._state.memory)
         self.observant = observant
-        self._tools = frozenset(tools)
-        self._has_offered = False
+        self._transcript = (
+            Transcript(self._dialect, self._state.spoken, tools) if observant else None
+        )
         #: What separates its facts from those of the first provider, and those of its faults.
         self.mark: Mapping[str, str] = {"provider": id} if id else {}
         self.whose = self.mark
@@ -302,9 +278,8 @@ class FakeProvider:
         else:
             answer = self._answer(asked, exchange, good, fault)
             self._keep(answer, fault)
-            heard = fault is None or isinstance(fault, SlowDrip)
-            if self.observant and heard and (answer.tool_calls or asked.in_words):
-                keep(self._state.spoken, self._dialect.chat(asked), call, answer.tool_calls)
+            if self._transcript is not None:
+                self._transcript.answered(asked, call, answer, fault)
         event: tuple[bytes, ErrorFacts] | None = None
         if isinstance(fault, StreamError):
             data, error = self._dialect.error_event(
@@ -335,13 +310,9 @@ class FakeProvider:
             fitting = self._state.fitting
             return replace(asked, scripted=scripted(self._script.answers, fitting, request))
         asked = replace(asked, refusal=objection(self._dialect, asked, self._objections))
-        if not self.observant or asked.refusal is not None or asked.beside:
+        if self._transcript is None or asked.refusal is not None or asked.beside:
             return asked
-        found = in_words(self._state.spoken, self._dialect.chat(asked), call)
-        offers = bool(offered_tools(asked.body))
-        toolless = self._has_offered and not offers
-        self._has_offered |= offers
-        return replace(asked, in_words=found, own=self._tools, toolless=toolless)
+        return self._transcript.heard(asked, call)
 
     def _is_unanswered(self, asked: Asked, fault: Fault | None) -> bool:
         """Return whether the script has answers, and none for this request."""
@@ -483,10 +454,8 @@ class FakeProvider:
 
     def _told_the_model(self, asked: Asked) -> dict[str, object]:
         """Return what a request says to the model: of a runtime all, of others the tools alone."""
-        if self.observant:
-            told = [word_facts(it.ids, it.text, left_out=it.left_out) for it in asked.in_words]
-            messages = message_facts({"messages": self._dialect.chat(asked)})
-            return {"messages": messages, **({"in_words": told} if told else {})}
+        if self._transcript is not None:
+            return self._transcript.facts(asked)
         tools = offered_tools(asked.body)
         return {"tools": tools} if tools else {}
 

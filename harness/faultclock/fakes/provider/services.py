@@ -11,12 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from faultclock.fakes.provider.provider import (
-    ExchangeNumbers,
-    FakeProvider,
-    PlannedExchange,
-    ProviderState,
-)
+from faultclock.fakes.provider.planned import PlannedExchange
+from faultclock.fakes.provider.provider import ExchangeNumbers, FakeProvider, ProviderState
 from faultclock.fakes.provider.stdio_servers import StdioServers
 from faultclock.fakes.wire.dialect import Asked
 from faultclock.fakes.wire.headers import scrubbed_url

@@ -21,7 +21,7 @@ from faultclock.sim.kernel.escapes import refuse
 if TYPE_CHECKING:
     import signal
 
-    from faultclock.fakes.provider.provider import PlannedExchange
+    from faultclock.fakes.provider.planned import PlannedExchange
     from faultclock.fakes.provider.services import FakeService
     from faultclock.sim.kernel.kernel import Kernel
 

@@ -31,6 +31,11 @@ class TimedOut:
 TIMED_OUT = TimedOut()
 
 
+#: Real seconds for what a thread that has ended still tears down: a destructor of the subject may
+#: hang, and a loaded machine may be slow.
+_GONE_S_MAX = 60.0
+
+
 class Actor:
     """One simulated thread of one kernel.
 
@@ -85,6 +90,21 @@ class Actor:
         self.kills = 0
         self.gone: Callable[[float], bool] | None = None
 
+    def forget(self) -> None:
+        """Treat its thread as one that has ended, whatever it does."""
+        self.dead = True
+        SIMULATED.pop(self.ident, None)
+        threading._active.pop(self.ident, None)  # type: ignore[attr-defined]
+
+    def is_gone(self) -> bool:
+        """Wait for the end of its OS thread, and return whether it has come.
+
+        The interpreter tears down what a thread still holds as it ends: the objects of its
+        `threading.local`, its frames. Side by side with the next holder of the baton that would
+        come in another order, and leave other addresses for new objects, in each process.
+        """
+        return self.gone is None or self.gone(_GONE_S_MAX)
+
     def __repr__(self) -> str:
         return f"<Actor {self.number} {self.name!r}>"
 
@@ -128,9 +148,3 @@ SIMULATED: dict[int, tuple[Kernel, Actor]] = {}
 def current() -> tuple[Kernel, Actor] | None:
     """Return the kernel and actor of the calling thread, None if it is not simulated."""
     return SIMULATED.get(get_ident())
-
-
-def forget(actor: Actor) -> None:
-    """Treat the thread of `actor` as one that has ended, whatever it does."""
-    SIMULATED.pop(actor.ident, None)
-    threading._active.pop(actor.ident, None)  # type: ignore[attr-defined]

@@ -17,15 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from faultclock.errors import InternalError
 from faultclock.model.trace.trace import WALL_EPOCH_NS
-from faultclock.sim.kernel.actors import (
-    SIMULATED,
-    TIMED_OUT,
-    Actor,
-    Deadline,
-    Wake,
-    current,
-    forget,
-)
+from faultclock.sim.kernel.actors import SIMULATED, TIMED_OUT, Actor, Deadline, Wake, current
 from faultclock.sim.kernel.clock import FOREVER_NS, SECOND_NS
 from faultclock.sim.kernel.context import CALL_ID, current_call
 from faultclock.sim.kernel.ending import Ending, EndingReason, Limits
@@ -47,9 +39,6 @@ _frame = sys._getframe
 _KILLS_MAX = 100
 #: Real seconds between two looks at who has the baton, after a person's interrupt.
 _INTERRUPT_POLL_S = 0.05
-#: Real seconds for what a thread that has ended still tears down: a destructor of the subject may
-#: hang, and a loaded machine may be slow.
-_GONE_S_MAX = 60.0
 
 
 class Kernel(Scheduler):
@@ -339,15 +328,10 @@ class Kernel(Scheduler):
         target.lock.release()
 
     def take(self, me: Actor) -> None:
-        """Wait for the baton, and for a thread that has handed it over for the last time.
-
-        The interpreter tears down what such a thread still holds as it ends: the objects of its
-        `threading.local`, its frames. Side by side with the next holder that would come in another
-        order, and leave other addresses for new objects, in each process.
-        """
+        """Wait for the baton, and for a thread that has handed it over for the last time."""
         me.lock.acquire()
         leaver, self._leaver = self._leaver, None
-        if leaver is not None and leaver.gone is not None and not leaver.gone(_GONE_S_MAX):
+        if leaver is not None and not leaver.is_gone():
             self.leak(f"thread {leaver.name!r}, which does not end", "unknown:0")
 
     def _switch(self, me: Actor, target: Actor) -> None:
@@ -373,7 +357,7 @@ class Kernel(Scheduler):
         if self.ending is None:
             self.ending = ending
             # A task keeps what it raises to itself, so the next event stops the dispatcher.
-            self.call_next(_nothing)
+            self.call_next(lambda: None)
 
     def crash(self) -> NoReturn:
         """Kill the simulated process right here: nothing of it is recorded from now on.
@@ -409,8 +393,7 @@ class Kernel(Scheduler):
         self.quiet = True
         me.kills += 1
         if me.kills > _KILLS_MAX and me is not self.actors[0]:
-            me.dead = True
-            forget(me)
+            me.forget()
             self._hand_to(self.actors[0])
             while True:
                 me.lock.acquire()
@@ -505,10 +488,6 @@ class Kernel(Scheduler):
             restore()
         self.at_end.clear()
         self.env.clear()
-
-
-def _nothing() -> None:
-    """Do nothing; the dispatcher looks for the end of the run after each event of the world."""
 
 
 def _outside_calls(main: Callable[[], object]) -> object:

@@ -1,0 +1,48 @@
+"""What a runtime and the model have said to each other, as far as an answer depends on it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from faultclock.fakes.wire.answer import Answer
+from faultclock.fakes.wire.chat_messages import message_facts, word_facts
+from faultclock.fakes.wire.dialect import Asked, Dialect
+from faultclock.fakes.wire.in_words import Spoken, in_words, keep
+from faultclock.fakes.wire.offered import offered_tools
+from faultclock.model.scenario.fault import Fault, SlowDrip
+
+
+class Transcript:
+    """The conversation of one life.
+
+    Args:
+        spoken: what the provider has answered so far, in every life; it is added to.
+        tools: names of the subject's own.
+    """
+
+    def __init__(self, dialect: Dialect, spoken: Spoken, tools: Collection[str]) -> None:
+        self._dialect = dialect
+        self._spoken = spoken
+        self._tools = frozenset(tools)
+        self._has_offered = False
+
+    def heard(self, asked: Asked, call: str | None) -> Asked:
+        """Return a request with what it says in words of the model's calls, and may be answered."""
+        offers = bool(offered_tools(asked.body))
+        toolless = self._has_offered and not offers
+        self._has_offered |= offers
+        words = in_words(self._spoken, self._dialect.chat(asked), call)
+        return replace(asked, in_words=words, own=self._tools, toolless=toolless)
+
+    def answered(self, asked: Asked, call: str | None, answer: Answer, fault: Fault | None) -> None:
+        """Note what a request is answered, if that reaches the caller."""
+        reaches = fault is None or isinstance(fault, SlowDrip)
+        if reaches and (answer.tool_calls or asked.in_words):
+            keep(self._spoken, self._dialect.chat(asked), call, answer.tool_calls)
+
+    def facts(self, asked: Asked) -> dict[str, object]:
+        """Return what a request says to the model, as the trace has it."""
+        words = [word_facts(it.ids, it.text, left_out=it.left_out) for it in asked.in_words]
+        messages = message_facts({"messages": self._dialect.chat(asked)})
+        return {"messages": messages, **({"in_words": words} if words else {})}

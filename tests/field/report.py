@@ -156,7 +156,7 @@ def _cell(binding: Binding, id_: str) -> Cell:
 
 def _shortened(observed: str) -> str:
     """Return what was observed without what each thread waited for."""
-    return observed.partition(": nothing is left")[0].partition(": virtual time")[0]
+    return observed.partition("; ")[0]
 
 
 def _did(trace: Trace) -> str:

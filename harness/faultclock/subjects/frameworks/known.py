@@ -40,7 +40,7 @@ class Known:
         distributions: names of the libraries whose versions belong in a trace.
         style: whether its turns are coroutines.
         remedies: which of its options mends a broken requirement of `common`, by the id of that.
-            Each stands in the source of the versions in docs/agents.md, and is tried by a test.
+            Each stands in the source of the versions in docs/agents.md.
         streams: whether it asks for streams; True: a turn is made with its streaming call where a
             scenario asks for one.
         deps: whether its runs are given something beside the text: `live` takes it, and `check`

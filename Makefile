@@ -203,7 +203,7 @@ endef
 define pin
 echo "    requirements/$(1).txt"; \
 $(BIN)/uv pip compile --quiet pyproject.toml $(2) --universal \
-  --python-version 3.11 --generate-hashes --no-strip-extras --no-emit-index-url --no-emit-find-links \
+  --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
   --custom-compile-command "make lock" $(if $(UPGRADE),--upgrade) -o requirements/$(1).txt
 endef
 
@@ -215,7 +215,7 @@ define on-python
     echo "==> installing requirements/demo.txt into $$folder" && \
     $(1) -m venv --clear "$$folder" && \
     "$$folder/bin/python" -m pip --disable-pip-version-check --quiet install --require-hashes \
-      -r requirements/demo.txt && \
+      --no-deps -r requirements/demo.txt && \
     "$$folder/bin/python" -m pip --disable-pip-version-check --quiet install --no-deps \
       --no-build-isolation -e . && touch "$$stamp"; \
   fi && \
@@ -226,11 +226,12 @@ define on-python
   done; set +f; }
 endef
 
-# The pinned file, and the environment that it goes into.
+# The pinned file, and the environment that it goes into. The file is whole, so nothing is resolved:
+# an older pip takes `a==1` for no pin of `a[b]`, once a newer version of it is published.
 define set-up
 @echo "==> installing requirements/$(1).txt into $(2); the first time takes a minute or two"
 @$(2)/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes \
-  -r requirements/$(1).txt
+  --no-deps -r requirements/$(1).txt
 @$(2)/bin/python -m pip --disable-pip-version-check --quiet install --no-deps \
   --no-build-isolation -e .
 @touch $@

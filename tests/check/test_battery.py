@@ -67,7 +67,7 @@ def test_what_a_runtime_does_not_do_is_left_out_by_name() -> None:
     small = Abilities(approvals=False, sessions=False, cancels=False)
     battery = battery_for(runtime, "common", small)
     names = {item.what for item in battery.left_out}
-    assert names == {"approvals", "resumed sessions", "cancels"}
+    assert names == {"approvals", "cancels", "other agents", "resumed sessions"}
     assert not any(item.cancel_rules or item.crash_rules for item in battery.scenarios)
     assert any(item.world.tools for item in battery.scenarios)
     none = battery_for(runtime, "common", Abilities(tools=False))

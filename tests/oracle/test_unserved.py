@@ -147,7 +147,7 @@ def test_any_scripted_answer_makes_a_text_the_providers() -> None:
     """Where a scenario has several, its usual answer is none of them."""
     provider = {"replies": [{"text": "Blue whales."}, {"text": "Green turtles."}]}
     for text, count in (("turtles!", 0), (REPLY, 1)):
-        built = TraceBuilder(provider=provider).start().good(text)
+        built = TraceBuilder(provider=provider).start().good("Green turtles.")
         assert len(said(built.returns(text))) == count
 
 

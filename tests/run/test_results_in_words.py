@@ -89,4 +89,5 @@ def test_a_result_that_never_comes_is_no_result() -> None:
     trace = run(None)
     assert not any(asked(trace))
     assert len(list(trace.of_kind("tool.called"))) > 1
-    assert findings(trace)["calls.end"][0] is Verdict.FAIL
+    ends = {item.verdict for item in judge(common(), trace).findings if item.check == "calls.end"}
+    assert Verdict.WARN in ends

@@ -26,7 +26,7 @@ from faultclock.subjects.ports import ProviderRequest, Reply, ToolCall
 from faultclock.subjects.stud import AttemptError, Policy, StudCall, classify
 
 #: All dialects of model providers: `http-json` is what stands behind a tool.
-DIALECTS = tuple(name for name in dialect_names() if name != "http-json")
+DIALECTS = tuple(name for name in dialect_names() if name not in ("http-json", "mcp"))
 
 #: Most providers say it in a sentence alone.
 _TOO_LONG = re.compile(

@@ -264,7 +264,13 @@ def _agent_plans(scenario: Scenario) -> bool:
     """Whether anything but the provider is scripted: a world that is there to be answered."""
     if scenario.role == "provider_adapter":
         return bool(scenario.cancel_rules)
-    scripted = scenario.model_dump(mode="json").keys() & (scenario.SPARSE - {"models"})
+    if any(service.faults for service in scenario.services):
+        return True
+    # Of a server, a tool only says that it is there.
+    tools = tuple(tool for tool in scenario.world.tools if tool.service is None or tool.rules)
+    changed = {"services": (), **({"tools": tools} if scenario.world.tools else {})}
+    dumped = scenario.model_copy(update=changed).model_dump(mode="json")
+    scripted = dumped.keys() & (scenario.SPARSE - {"models"})
     asked = (task.do not in ("call", "turn") or task.arguments for task in scenario.tasks)
     return bool(scripted) or any(asked)
 

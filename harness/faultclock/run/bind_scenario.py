@@ -113,13 +113,7 @@ def cannot_be_said(scenario: Scenario, binding: Binding) -> str | None:
         if otherwise is not None:
             return otherwise
     lacking = agent_lacks(scenario, binding)
-    if binding.own_tools is None and _of_a_server(scenario):
-        return "it is for an agent that brings a tool of an MCP server"
     return None if lacking is None else f"it needs {lacking}, and the agent has no such thing"
-
-
-def _of_a_server(scenario: Scenario) -> bool:
-    return any(tool.service for tool in scenario.world.tools)
 
 
 def of_role(scenario: Scenario, binding: Binding) -> bool:
@@ -132,12 +126,17 @@ def of_role(scenario: Scenario, binding: Binding) -> bool:
 
 
 def agent_lacks(scenario: Scenario, binding: Binding) -> str | None:
-    """Return what `scenario` needs that an agent with tools of its own does not have; None: no."""
-    if binding.own_tools is not None:
-        try:
-            fitted_to_agent(scenario, binding.own_tools)
-        except NoFit as missing:
-            return str(missing)
+    """Return what `scenario` needs of an agent's own tools, and this one does not have.
+
+    None: it has all, or is handed the tools of the scenario.
+    """
+    if binding.own_tools is None:
+        of_a_server = any(tool.service for tool in scenario.world.tools)
+        return "a tool of an MCP server" if of_a_server else None
+    try:
+        fitted_to_agent(scenario, binding.own_tools)
+    except NoFit as missing:
+        return str(missing)
     return None
 
 

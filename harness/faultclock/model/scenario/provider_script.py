@@ -56,7 +56,9 @@ class HttpAnswer(SparseValue, When):
     nth: RangeField = EVERY
     """Of the requests that fit, which ones (1-based): `2`, `1-3`, `3+` or `every`."""
     status: int = Field(default=200, ge=200, le=599)
+    """The status of the answer; a refusal is a fault."""
     headers: dict[str, HeaderValue] = {}
+    """Headers beside those that every answer has."""
     body: Any = None
     """A text is sent as it is, anything else as JSON; without it the body is empty."""
 

@@ -46,9 +46,9 @@ _WARMERS = {
 _WITH_CONTRACTS = ("runtime", "tool", "extension")
 #: Real seconds that a healthy run may take where no person says how long any run may take.
 _LIMIT_S = 20.0
-#: The part of that for a warm-up call. A subject that hangs on it is not warmed. On a loaded machine
-#: an import takes seconds, and one that is cut short is made in the middle of a run, where it has
-#: other events each time.
+#: The part of that for a warm-up call. A subject that hangs on it is not warmed. An import takes
+#: seconds on a loaded machine, and one that is cut short is made in the middle of a run, where it
+#: has other events each time.
 _WARM_SHARE = 2
 _BY_ITSELF = "import it by itself first, with python -c"
 

@@ -16,6 +16,7 @@ class McpTool(SparseValue):
 
     name: str = Field(pattern=r"^[A-Za-z0-9_.-]{1,128}$")
     description: str = ""
+    """What the model reads of it."""
     input_schema: dict[str, Any] = {"type": "object"}
     """JSON Schema of its arguments."""
     reads: bool = False

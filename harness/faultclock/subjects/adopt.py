@@ -20,7 +20,7 @@ import inspect
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from faultclock.errors import SubjectError, UnknownNameError
 from faultclock.model.report.checkup import TakenFor
@@ -28,18 +28,19 @@ from faultclock.model.scenario.provider_script import DEFAULT_DIALECT
 from faultclock.model.scenario.scenario import Role
 from faultclock.model.scenario.service_host import ServiceHost
 from faultclock.subjects.abilities import ABILITY_WORDS, with_word
-from faultclock.subjects.adopt_agents import AgentTarget, agent_target
 from faultclock.subjects.adopt_calls import async_call, sync_call
 from faultclock.subjects.adopt_clients import Client, client_of
 from faultclock.subjects.adopt_signature import FORMS, Form, wanted_by
 from faultclock.subjects.bind_runtime import runtime
 from faultclock.subjects.binding import Binding, default_id, is_async, provider_adapter, unwrapped
-from faultclock.subjects.frameworks.mcp_tools import mcp_tools
 from faultclock.subjects.locate import Located, imported, locate
 from faultclock.subjects.node.locate import is_module, locate_export
 from faultclock.subjects.shipped import SHIPPED
 from faultclock.subjects.shipped_loading import miniatures, shipped_binding
 from faultclock.subjects.source import functions_in
+
+if TYPE_CHECKING:
+    from faultclock.subjects.adopt_agents import AgentTarget
 
 _MARK = "@"
 #: Begins the word that names a services file, which no comma and no mark can be part of.
@@ -275,9 +276,13 @@ def _adopted(
             raise _bound_already(found.spec, target, as_)
         return _of_binding(spec, _speaking(target, dialect), "it is bound by its decorator")
     target = _object(found)
-    agent = agent_target(target, found.spec, said=as_ == _AGENT) if as_ in (None, _AGENT) else None
-    if agent is not None:
-        return _of_agent(found, spec, agent, dialect, services)
+    if as_ in (None, _AGENT):
+        # Imported late: the subjects that ship are bound, and a command should start at once.
+        from faultclock.subjects.adopt_agents import agent_target
+
+        agent = agent_target(target, found.spec, said=as_ == _AGENT)
+        if agent is not None:
+            return _of_agent(found, spec, agent, dialect, services)
     client = client_of(target) if as_ in (None, _CLIENT) else None
     if client is not None:
         return _of_client(found, spec, target, client, dialect)
@@ -395,6 +400,8 @@ def _of_agent(
     dialect: str | None,
     services: tuple[ServiceHost, ...],
 ) -> Adopted:
+    from faultclock.subjects.frameworks.mcp_tools import mcp_tools
+
     known = target.known
     tools = (*target.tools(), *mcp_tools(target.servers(), services))
     bound = runtime(

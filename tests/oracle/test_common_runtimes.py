@@ -166,6 +166,26 @@ def test_an_effect_from_before_a_crash_is_not_repeated(reads: bool, said: str) -
 
 
 @pytest.mark.parametrize(
+    ("knows", "said"), [(False, "FAIL"), (True, "PASS")], ids=["begins anew", "goes on"]
+)
+def test_an_effect_is_not_repeated_by_a_turn_that_begins_anew(knows: bool, said: str) -> None:
+    """The model may ask for the same again where it knows what became of the first."""
+    built = TurnBuilder().turn().wants("c1 ls")
+    first = built.calls("c1")
+    built.happens(first, "c1")
+    built.replies(first, "c1")
+    built.tells("c1", value())
+    built.fails(429).after("2s")
+    if not knows:
+        del built.messages[1:]
+    built.wants("c2 ls")
+    again = built.calls("c2")
+    built.happens(again, "c2")
+    built.replies(again, "c2")
+    assert verdict(built.tells("c2", value()).says().ends(), "tools.effects") == said
+
+
+@pytest.mark.parametrize(
     ("words", "said"), [("the tool failed: no: <secret>", "PASS"), ("<secret> was refused", "FAIL")]
 )
 def test_a_runtime_may_quote_the_exception_of_a_tool_that_it_raises(words: str, said: str) -> None:

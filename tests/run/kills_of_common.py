@@ -134,8 +134,8 @@ WHOLE_AGENTS: dict[str, tuple[str, str]] = {
     "killed-in-a-backoff-after-an-effect": ("mini-runtime-leaves-orphans", "COMMON-RESULT-02"),
     "limited-right-after-an-answer": (f"{_WRONG}gives_up", "COMMON-RETRY-02"),
     "limited-right-after-an-effect-in-each-step": (
-        "mini-runtime-second-approval-sends-all-again",
-        "COMMON-RESULT-01",
+        f"{_WRONG}begins_anew",
+        "COMMON-EFFECT-02",
     ),
     "one-of-two-acts-and-fails": (
         "mini-runtime-tries-again-in-the-background",

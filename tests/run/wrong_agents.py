@@ -5,6 +5,7 @@ They stand in no catalogue: what they get wrong breaks demands of `common`, and 
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
@@ -12,6 +13,7 @@ from faultclock.agents.calls import Call
 from faultclock.agents.stud_cli.provider import ProviderCall, TransportRetries
 from faultclock.agents.stud_cli.runtime import DECLARES, ReferenceRuntime
 from faultclock.agents.stud_cli.session import StudTurn
+from faultclock.agents.stud_cli.stages import LoopEnd
 from faultclock.subjects.bind_runtime import runtime
 from faultclock.subjects.ports import Reply, ToolCall, TypedError
 
@@ -46,6 +48,22 @@ class _ActsOnHalf(ReferenceRuntime):
     provider_type = _Lenient
 
 
+class _BeginsAnew(ReferenceRuntime):
+    """A request that fails has it begin the whole turn anew: what the turn did is forgotten."""
+
+    provider_type = _AskedOnce
+
+    async def loop(self, turn: StudTurn, *args: Any, **kwargs: Any) -> LoopEnd:
+        begun = list(turn.messages)
+        for wait_s in (2.0, 4.0, 8.0):
+            try:
+                return await super().loop(turn, *args, **kwargs)
+            except TypedError:
+                await asyncio.sleep(wait_s)
+                turn.messages[:] = begun
+        return await super().loop(turn, *args, **kwargs)
+
+
 class _ParserRaises(ReferenceRuntime):
     """Its parser of arguments raises, and the turn ends with that."""
 
@@ -58,6 +76,7 @@ def _bound(id_: str, made: type[ReferenceRuntime]) -> Any:
     return runtime(id=id_, title=id_, declares=DECLARES, inline=True)(made)
 
 
+begins_anew = _bound("begins-anew", _BeginsAnew)
 gives_up = _bound("gives-up", _GivesUp)
 acts_on_half = _bound("acts-on-half", _ActsOnHalf)
 parser_raises = _bound("parser-raises", _ParserRaises)

@@ -4,12 +4,12 @@ Effect and reply are apart. A tool may have done its work and say that it failed
 or say so first and do it afterwards (fail-then-commit); only the tool's contract may then allow
 another execution. After a crash nothing of an earlier process is done again, unless the model was
 given its outcome and asked for it anew: a runtime that forgets a turn with its effects
-lets the model ask for them once more.
+lets the model ask for them once more. A turn that begins anew forgets them likewise.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from faultclock.model.error_model.error_model import ErrorModel
@@ -18,7 +18,7 @@ from faultclock.oracle.check import Verdicts, Violation, also, broken, check, he
 from faultclock.oracle.facts.history import History
 from faultclock.oracle.facts.stored_state import first_request, keeps_sessions
 from faultclock.oracle.facts.tool_messages import told_of
-from faultclock.oracle.facts.turn_facts import Execution, ToolCall
+from faultclock.oracle.facts.turn_facts import Answer, Execution, ToolCall
 
 
 class _Happened(NamedTuple):
@@ -46,6 +46,8 @@ def effects(history: History, model: ErrorModel) -> Verdicts:
         yield held(*also(model, "tools.effects.once"))
         if _went_on(history, model, {item.by.life for item in happened}):
             yield held(*also(model, "tools.effects.crash"))
+        if any(_failed_after(history, item) for item in happened):
+            yield held(*also(model, "tools.effects.anew"))
         first = next(_repeated(history, model, happened), None)
         if first is not None:
             yield first
@@ -66,7 +68,7 @@ def _in_one_life(
     earlier, execution = first.by, again.by
     same = history.asker_of(earlier) is history.asker_of(execution)
     if not same or earlier.tool_call != execution.tool_call:
-        # The model asked twice.
+        yield from _asked_twice(history, model, first, again)
         return
     script = history.tool_scripts.get(execution.tool)
     retry = None if script is None else script.retry
@@ -89,6 +91,43 @@ def _in_one_life(
         observed=f"it happened again ({_how(first)})",
         events=(*earlier.events, *execution.events, again.effect.seq),
         hint="A reply that says failed does not say that nothing was done.",
+    )
+
+
+def _asked_twice(
+    history: History, model: ErrorModel, first: _Happened, again: _Happened
+) -> Iterator[Violation]:
+    """Judge two tool calls of one turn: the second is wanted where the model knows of the first."""
+    earlier, execution = first.by, again.by
+    owner = history.asker_of(execution)
+    demanded = also(model, "tools.effects.anew")
+    if not demanded or owner is None or earlier.call != execution.call:
+        return
+    asked = _answer_with(history, owner).attempt.asked
+    if asked is None or asked.seq < first.effect.seq:
+        # The model could not know of it yet.
+        return
+    answered = (
+        attempt.asked
+        for attempt in _answer_with(history, owner).in_call.attempts
+        if attempt.answered is not None
+    )
+    if _is_told(answered, earlier, until=asked):
+        return
+    yield broken(
+        demanded,
+        call=execution.call,
+        expected=(
+            f"what {execution.tool} did for {earlier.tool_call} is not done again, unless the"
+            " model knows of it"
+        ),
+        observed=(
+            f"the turn began anew without {earlier.tool_call}, the model asked again, and"
+            f" {execution.tool} ran again; {_how(first)}"
+        ),
+        events=(*earlier.events, asked.seq, *execution.events, again.effect.seq),
+        hint="Send the request that failed again, with all results so far, and not the whole turn.",
+        cause="an effect is repeated after the turn began anew",
     )
 
 
@@ -139,6 +178,14 @@ def _went_on(history: History, model: ErrorModel, lives: set[int]) -> bool:
     )
 
 
+def _failed_after(history: History, item: _Happened) -> bool:
+    """Return whether a request of the same turn failed later, so that the turn could begin anew."""
+    call = history.call(item.by.call)
+    return call is not None and any(
+        attempt.failed and attempt.start.seq > item.effect.seq for attempt in call.attempts
+    )
+
+
 def _is_judged_after_crash(history: History, model: ErrorModel) -> bool:
     """Return whether the model asks for it, of a runtime that keeps its session at all."""
     if model.tool_calls is not None:
@@ -153,14 +200,26 @@ def _was_told(history: History, call: ToolCall, earlier: Execution) -> bool:
     Or one before it in the same life: what a runtime tells the model and forgets in the next turn
     is not lost with the crash.
     """
-    answer = next(item for item in history.answers if call in item.tool_calls)
-    last, life = answer.attempt.asked, answer.in_call.life
-    own = (item for item in history.calls if item.life == life)
+    answer = _answer_with(history, call)
+    own = (item for item in history.calls if item.life == answer.in_call.life)
     requests = (attempt.asked for item in own for attempt in item.attempts)
-    return last is not None and any(
+    return answer.attempt.asked is not None and _is_told(
+        requests, earlier, until=answer.attempt.asked
+    )
+
+
+def _answer_with(history: History, call: ToolCall) -> Answer:
+    return next(item for item in history.answers if call in item.tool_calls)
+
+
+def _is_told(
+    requests: Iterable[TraceEvent | None], earlier: Execution, *, until: TraceEvent
+) -> bool:
+    """Return whether one of the requests, up to and with `until`, has the result of `earlier`."""
+    return any(
         told_of(asked, earlier.tool_call) is not None
         for asked in requests
-        if asked is not None and asked.seq <= last.seq
+        if asked is not None and asked.seq <= until.seq
     )
 
 

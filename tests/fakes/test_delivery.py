@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -160,6 +161,14 @@ def test_a_corrupt_stream_keeps_its_pace() -> None:
     sequence = steps(STREAM, kind="corrupt_body", at_byte=4, bytes_count=2)
     assert body_of(sequence) == b"role\x1a\x1ane;two;finish;DONE"
     assert [step for step in sequence if isinstance(step, Wait)] == [Wait(100), *[Wait(20)] * 3]
+
+
+def test_a_corrupt_event_stream_is_corrupt_in_its_data() -> None:
+    """A parser ignores a line with an unknown field, and would lose nothing by it."""
+    event = b'event: first\ndata: {"a": 1}\n\n'
+    answer = replace(STREAM, chunks=(event, event), end_marker=b"", chunks_before_finish=1)
+    sequence = steps(answer, kind="corrupt_body", at_byte=0, bytes_count=4)
+    assert body_of(sequence) == b"event: first\ndata: \x1a\x1a\x1a\x1a: 1}\n\n" + event
 
 
 @given(st.integers(1, 30))

@@ -8,6 +8,7 @@ Cuts come one chunk interval after the last byte, as they would when the next pi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -27,6 +28,9 @@ from faultclock.model.scenario.fault import (
     Truncate,
 )
 
+#: Where the first server-sent event has its data. What garbles the name of a field garbles nothing
+#: else: a line with an unknown field is ignored (WHATWG HTML, 9.2.6, 2026-11).
+_FIRST_DATA = re.compile(rb"^data: ?", re.MULTILINE)
 #: SUBSTITUTE stands for a character that was garbled on the way. It is valid UTF-8, and JSON
 #: allows it neither inside nor outside a string (RFC 8259, section 7).
 _GARBLED = b"\x1a"
@@ -182,8 +186,10 @@ def _whole(answer: Answer, tempo: Tempo) -> Iterator[Step]:
 
 def _corrupted(answer: Answer, fault: CorruptBody) -> Answer:
     body = bytearray(b"".join(_pieces(answer)))
-    last = min(fault.at_byte + fault.bytes_count, len(body))
-    body[fault.at_byte : last] = _GARBLED * (last - fault.at_byte)
+    data = _FIRST_DATA.search(body) if answer.stream else None
+    first = min(fault.at_byte + (data.end() if data else 0), len(body) - 1)
+    last = min(first + fault.bytes_count, len(body))
+    body[first:last] = _GARBLED * (last - first)
     pieces, start = [], 0
     for piece in _pieces(answer):
         pieces.append(bytes(body[start : start + len(piece)]))

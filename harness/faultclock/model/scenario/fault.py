@@ -155,7 +155,8 @@ class CorruptBody(Value):
 
     kind: Literal["corrupt_body"]
     at_byte: int = Field(default=0, ge=0)
-    """0-based offset into the body of the first overwritten byte."""
+    """0-based offset of the first overwritten byte: into the body, or into the data of the first
+    server-sent event."""
     bytes_count: int = Field(default=8, ge=1)
 
 

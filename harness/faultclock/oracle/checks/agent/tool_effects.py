@@ -9,7 +9,7 @@ lets the model ask for them once more. A turn that begins anew forgets them like
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from faultclock.model.error_model.error_model import ErrorModel
@@ -97,22 +97,25 @@ def _in_one_life(
 def _asked_twice(
     history: History, model: ErrorModel, first: _Happened, again: _Happened
 ) -> Iterator[Violation]:
-    """Judge two tool calls of one turn: the second is wanted where the model knows of the first."""
+    """Judge two tool calls of one turn, of which the second is not wanted.
+
+    It is not where the model has been given nothing since the first but what it had before.
+    """
     earlier, execution = first.by, again.by
     owner = history.asker_of(execution)
     demanded = also(model, "tools.effects.anew")
     if not demanded or owner is None or earlier.call != execution.call:
         return
-    asked = _answer_with(history, owner).attempt.asked
+    answer = _answer_with(history, owner)
+    asked = answer.attempt.asked
     if asked is None or asked.seq < first.effect.seq:
         # The model could not know of it yet.
         return
-    answered = (
-        attempt.asked
-        for attempt in _answer_with(history, owner).in_call.attempts
-        if attempt.answered is not None
-    )
-    if _is_told(answered, earlier, until=asked):
+    given = [item.asked for item in answer.in_call.attempts if item.answered and item.asked]
+    before = [item.messages for item in given if item.seq < first.effect.seq]
+    since = [item.messages for item in given if first.effect.seq < item.seq <= asked.seq]
+    if any(messages not in before for messages in since):
+        # It was given something new: a result, or what a summary says of it.
         return
     yield broken(
         demanded,
@@ -122,8 +125,8 @@ def _asked_twice(
             " model knows of it"
         ),
         observed=(
-            f"the turn began anew without {earlier.tool_call}, the model asked again, and"
-            f" {execution.tool} ran again; {_how(first)}"
+            f"{execution.tool} ran again after the turn began anew, and the model did not know of"
+            f" the first time ({earlier.tool_call}); {_how(first)}"
         ),
         events=(*earlier.events, asked.seq, *execution.events, again.effect.seq),
         hint="Send the request that failed again, with all results so far, and not the whole turn.",
@@ -201,26 +204,18 @@ def _was_told(history: History, call: ToolCall, earlier: Execution) -> bool:
     is not lost with the crash.
     """
     answer = _answer_with(history, call)
-    own = (item for item in history.calls if item.life == answer.in_call.life)
+    last, life = answer.attempt.asked, answer.in_call.life
+    own = (item for item in history.calls if item.life == life)
     requests = (attempt.asked for item in own for attempt in item.attempts)
-    return answer.attempt.asked is not None and _is_told(
-        requests, earlier, until=answer.attempt.asked
+    return last is not None and any(
+        told_of(asked, earlier.tool_call) is not None
+        for asked in requests
+        if asked is not None and asked.seq <= last.seq
     )
 
 
 def _answer_with(history: History, call: ToolCall) -> Answer:
     return next(item for item in history.answers if call in item.tool_calls)
-
-
-def _is_told(
-    requests: Iterable[TraceEvent | None], earlier: Execution, *, until: TraceEvent
-) -> bool:
-    """Return whether one of the requests, up to and with `until`, has the result of `earlier`."""
-    return any(
-        told_of(asked, earlier.tool_call) is not None
-        for asked in requests
-        if asked is not None and asked.seq <= until.seq
-    )
 
 
 def _how(first: _Happened) -> str:

@@ -67,7 +67,7 @@ def test_what_a_runtime_does_not_do_is_left_out_by_name() -> None:
     small = Abilities(approvals=False, sessions=False, cancels=False)
     battery = battery_for(runtime, "common", small)
     names = {item.what for item in battery.left_out}
-    assert names == {"approvals", "cancels", "other agents", "resumed sessions"}
+    assert names == {"approvals", "cancels", "other set-ups", "resumed sessions"}
     assert not any(item.cancel_rules or item.crash_rules for item in battery.scenarios)
     assert any(item.world.tools for item in battery.scenarios)
     none = battery_for(runtime, "common", Abilities(tools=False))
@@ -97,5 +97,5 @@ def test_the_likely_bad_come_first_and_crowds_last() -> None:
 
 def test_an_empty_selection_is_refused() -> None:
     """Nothing checked must not look like nothing found."""
-    with pytest.raises(InputError, match="no situation fits"):
+    with pytest.raises(InputError, match=r"no situation fits.* is named 'nonsense'"):
         battery_for(load_subject("reference"), "common", Abilities(), ["nonsense"])

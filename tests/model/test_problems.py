@@ -74,8 +74,8 @@ def test_a_crash_hides_neither_what_is_worse_nor_another_call() -> None:
     )
     problems = problems_of((run("one", *found, notes=_notes("boom")),), (), model().requirements)
     assert [problem.requirement for problem in problems] == [
-        "T-EFFECT-01",
         "T-CRASH-01",
+        "T-EFFECT-01",
         "T-RETRY-02",
     ]
 
@@ -138,7 +138,7 @@ def test_waits_at_two_lines_are_two_problems() -> None:
     assert {problem.code for problem in problems} == {"time.sleep(wait)"}
 
 
-def test_the_most_harmful_comes_first_then_the_serious_then_the_frequent() -> None:
+def test_the_serious_come_first_then_the_most_harmful_then_the_frequent() -> None:
     """A person mends from the top."""
     runs = (
         run("a", finding("T-RETRY-02", "x")),
@@ -255,9 +255,10 @@ def test_without_a_harm_an_exception_that_a_line_caused_is_the_cause() -> None:
 
 def test_what_has_a_harm_comes_before_what_has_none() -> None:
     """An unknown harm is never put above one that is known."""
-    runs = (run("one", finding("T-RETRY-01", "x")), run("two", finding("T-RETRY-02", "y")))
-    problems = problems_of(runs, (), _silently("T-RETRY-01"))
-    assert [problem.requirement for problem in problems] == ["T-RETRY-02", "T-RETRY-01"]
+    runs = (run("one", finding("T-RETRY-01", "x")), run("two", finding("T-ANSWER-01", "y")))
+    for silent, first in (("T-RETRY-01", "T-ANSWER-01"), ("T-ANSWER-01", "T-RETRY-01")):
+        problems = problems_of(runs, (), _silently(silent))
+        assert [problem.requirement for problem in problems] == [first, silent]
 
 
 def test_a_requirement_that_the_report_does_not_list_is_read_from_the_finding() -> None:

@@ -111,7 +111,7 @@ def test_a_brief_screen_holds_one_problem_and_counts_the_others() -> None:
     """A demonstration and the log of a build have room for the worst one."""
     lines = lines_of(many(8), brief=True)
     assert sum(line.startswith("    again") for line in lines) == 1
-    assert "The others: user kept waiting for nothing (7)" in lines
+    assert "The others: ✗ user kept waiting for nothing (7) (✗ is serious)" in lines
     assert len(lines) <= 24
 
 

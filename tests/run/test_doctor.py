@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import httpx2
 import pytest
 
 from faultclock.run.doctor.doctor import Examination, examine
@@ -257,6 +258,21 @@ def test_a_runtime_that_swallows_what_a_tool_call_raises_is_not_well() -> None:
     examination = examine(runtime(id="silent")(Silent))
     assert states(examination)["a tool"] == "broken"
     assert "it is never called, and the model is sent a result" in found(examination, "a tool")
+
+
+def test_a_tool_that_asks_a_host_without_an_answer_is_not_well() -> None:
+    """Who answers for that host is said, and where to write it."""
+    agent = load_subject("openai-agent").function
+
+    class Asks(agent):  # type: ignore[misc, valid-type]
+        async def _call_tool(self, call: Any) -> Any:
+            async with httpx2.AsyncClient() as client:
+                await client.get("https://api.weather.example/now")
+
+    (trial,) = (item for item in examine(runtime(id="asks")(Asks)).trials if item.what == "a tool")
+    assert trial.state == "broken"
+    assert trial.found.startswith("the tool asks api.weather.example, GET /now, and nothing says")
+    assert "--services" in (trial.hint or "")
 
 
 def test_a_runtime_that_makes_up_ids_of_calls_is_not_well() -> None:

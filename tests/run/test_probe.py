@@ -131,6 +131,14 @@ def silent(prompt):
     return "from memory"
 
 
+class Built:
+    pass
+
+
+def build():
+    return Built()
+
+
 def weather(prompt):
     return requests.get("https://weather.example.com/now?key=1").text
 
@@ -213,6 +221,7 @@ def line_of(text: str) -> int:
     [
         ("stumbles", "raises", "json.decoder.JSONDecodeError: Expecting value", "work first"),
         ("silent", "asks nothing", "it asks no model: nothing went over the network", "the call"),
+        ("build", "asks nothing", "it asks no model: ", "Built: if that is an agent, add"),
         ("weather", "unknown API", "it asks GET https://weather.example.com/now, which is", "list"),
         ("hangs", "no end", "it does not end when nothing goes wrong: ", "waits for"),
     ],

@@ -12,6 +12,7 @@ import pytest
 from faultclock.errors import SubjectError, UnknownNameError
 from faultclock.subjects.binding import Binding
 from faultclock.subjects.clients.catalog import CLIENTS
+from faultclock.subjects.frameworks.known import distribution_of
 from faultclock.subjects.registry import catalog, load_subject, shipped_ids
 from tests.each import for_each
 
@@ -186,6 +187,22 @@ def test_a_syntax_error_names_its_line(adapter: Path) -> None:
     error = broken(adapter, "x = 1\nasync def subject(request) return\n")
     assert error.message.startswith(f"{adapter}:2:")
     assert error.hint == "async def subject(request) return"
+
+
+@pytest.mark.parametrize(
+    ("module", "distribution"),
+    [
+        ("agents", "openai-agents"),
+        ("agents.mcp", "openai-agents"),
+        ("google.adk.agents", "google-adk"),
+        ("google.genai.types", "google-genai"),
+        ("strands", "strands-agents"),
+        ("langchain_openai.chat_models", "langchain_openai"),
+    ],
+)
+def test_a_missing_library_is_named_as_pip_names_it(module: str, distribution: str) -> None:
+    """Which is not always the name of its module."""
+    assert distribution_of(module) == distribution
 
 
 def test_a_missing_import_names_what_to_install(adapter: Path) -> None:

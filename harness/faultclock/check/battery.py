@@ -81,8 +81,12 @@ def battery_for(
             else:
                 left_out[reason] += 1
     if not fits:
+        target = f"this target, which is a {binding.role.replace('_', ' ')}"
+        why = "; ".join(f"{what}: {why}" for what, why in sorted(left_out))
+        if only and not left_out:
+            why = f"none that it could meet is named {' or '.join(map(repr, only))}"
         raise InputError(
-            f"no situation fits this target, which is a {binding.role.replace('_', ' ')}",
+            f"no situation fits {target}{why and f': {why}'}",
             hint="`faultclock list scenarios --long` shows all",
         )
     return Battery(

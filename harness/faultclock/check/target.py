@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from faultclock.errors import SubjectError
 from faultclock.model.report.checkup import TakenFor
+from faultclock.model.scenario.tool_script import ToolScript
 from faultclock.run.doctor.abilities import abilities_of
 from faultclock.run.doctor.probe import probe
 from faultclock.subjects.abilities import Abilities
@@ -65,7 +66,7 @@ def take(adopted: Adopted, wall_limit_s: float | None = None) -> Target:
     abilities, taken_for = abilities_of(probed, wall_limit_s), adopted.taken_for
     said = {"dialect": spoken or ""}
     if bound.own_tools is not None:
-        said["because"] = f"{taken_for.because}; {_seen(abilities)}"
+        said["because"] = f"{taken_for.because}; {_seen(abilities, bound.own_tools)}"
     return Target(
         spec=adopted.spec,
         binding=probed.binding,
@@ -76,13 +77,15 @@ def take(adopted: Adopted, wall_limit_s: float | None = None) -> Target:
     )
 
 
-def _seen(abilities: Abilities) -> str:
+def _seen(abilities: Abilities, tools: tuple[ToolScript, ...]) -> str:
     """Return what a healthy run showed of a whole agent."""
     streams = {"never": "streams nothing", "as asked": "can stream", "always": "always streams"}
+    asks = abilities.approvals and any(tool.gated for tool in tools)
     rows = (
-        (abilities.approvals, "asks a person for approvals", "asks no person"),
+        (asks, "asks a person for approvals", "asks no person"),
         (abilities.sessions, "keeps its session", "keeps no session"),
         (abilities.cancels, "can be cancelled", "cannot be cancelled"),
     )
     shown = (does if able else lacks for able, does, lacks in rows)
-    return f"it {', '.join((streams[abilities.streams], *shown))}"
+    failing = "where a tool fails or hangs below, that is played around your function"
+    return f"it {', '.join((streams[abilities.streams], *shown))}; {failing}"

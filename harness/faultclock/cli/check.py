@@ -73,7 +73,7 @@ Examples:
 
 The target runs unmodified against a simulated provider that fails on purpose, on a simulated clock,
 so hours of waiting take milliseconds and nothing reaches the network. What it does is shown first,
-then its problems, the most harmful first. Each has a command that shows it again.
+then its problems, the worst first. Each has a command that shows it again.
 
 \b
 Exit codes: 0 no serious problem, 1 a serious problem (see --fail-on), 2 wrong

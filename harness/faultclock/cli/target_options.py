@@ -66,7 +66,8 @@ def as_option(function: FunctionT) -> FunctionT:
         "as_",
         metavar="KIND",
         help="What the target is, where the guess is wrong: a function of a `prompt`, of "
-        "`messages`, of `nothing` or of a `request`, or a `client` object.",
+        "`messages`, of `nothing` or of a `request`, a `client` object, or an `agent` or a "
+        "function that makes one.",
     )(function)
 
 

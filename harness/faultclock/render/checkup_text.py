@@ -166,7 +166,7 @@ def _does(checkup: CheckUp) -> Iterator[Line]:
 
 def _problems(problems: Sequence[Problem], how: _How) -> Iterator[Line]:
     yield Line("")
-    yield Line(f"{count(len(problems), 'problem')}, the most harmful first", "heading")
+    yield Line(f"{count(len(problems), 'problem')}, the worst first", "heading")
     shown = problems[: _in_full_count(len(problems), how)]
     for number, problem in enumerate(shown, 1):
         yield Line("")
@@ -192,9 +192,9 @@ def _titles(problems: Sequence[Problem]) -> Iterator[Line]:
 
 
 def _counted(problems: Sequence[Problem]) -> Iterator[Line]:
-    kinds = Counter(problem.kind for problem in problems)
-    others = "; ".join(f"{kind} ({number})" for kind, number in kinds.items())
-    yield from _wrapped(f"The others: {others}")
+    kinds = Counter((problem.serious, problem.kind) for problem in problems)
+    others = "; ".join(f"{MARKS[serious]} {kind} ({n})" for (serious, kind), n in kinds.items())
+    yield from _wrapped(f"The others: {others} (✗ is serious)")
 
 
 def _in_full(number: int, problem: Problem, how: _How) -> Iterator[Line]:

@@ -234,4 +234,4 @@ def _parted(made: Any) -> tuple[Any, Any]:
 
 
 def _a(value: object) -> str:
-    return "None" if value is None else f"a {type(value).__name__}"
+    return "None" if value is None else f"an object of the class {type(value).__name__}"

@@ -224,9 +224,11 @@ def imported(place: str, doing: str = "importing it") -> Iterator[None]:
                 f"there is no module {name!r}",
                 hint="run from its folder, install it, or write path/to/file.py:name",
             ) from error
+        from faultclock.subjects.frameworks.known import distribution_of
+
         raise SubjectError(
             f"{_where(place, error)}: it imports {name!r}, which is not installed",
-            hint=f"pip install {name.partition('.')[0]}; or, if it is your own, install your"
+            hint=f"pip install {distribution_of(name)}; or, if it is your own, install your"
             " project: pip install -e .",
         ) from error
     except (KeyboardInterrupt, GeneratorExit):
@@ -248,15 +250,18 @@ def _tell_syntax(place: str, error: SyntaxError) -> NoReturn:
     ) from error
 
 
-def _hint(error: BaseException) -> str:
+def _hint(error: BaseException) -> str | None:
+    if isinstance(error, ImportError):
+        # It says what is missing.
+        return None
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     if type(error) is KeyError and trace is not None and trace.tb_frame.f_code is _READS_VARIABLE:
         return f"it reads the variable {error.args[0]}, which is not set here: any text will do"
     return (
-        "the file is imported before the simulated world exists: what asks a model belongs into a"
-        " function, or below `if __name__ == '__main__':`"
+        "if that line asks a model, move it into a function, or below `if __name__ == '__main__':`:"
+        " the file is imported before the simulated world exists"
     )
 
 

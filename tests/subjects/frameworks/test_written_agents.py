@@ -152,7 +152,7 @@ def test_what_a_run_needs_is_handed_over_or_made(name: str, folder: Path) -> Non
 
 def test_a_factory_that_makes_no_agent_is_told(folder: Path) -> None:
     """With how to say that it asks a model itself."""
-    with pytest.raises(SubjectError, match="returns a str, and no agent") as raised:
+    with pytest.raises(SubjectError, match="returns an object of the class str, and no") as raised:
         _taken(folder, PYDANTIC_AI, "create_text_agent")
     assert "@nothing" in (raised.value.hint or "")
 

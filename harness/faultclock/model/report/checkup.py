@@ -111,7 +111,7 @@ class CheckUp(Value):
     taken_for: TakenFor
     does: tuple[Trait, ...] = ()
     problems: tuple[Problem, ...] = ()
-    """The most harmful first."""
+    """Those that break a MUST first, of each the most harmful first."""
     left_out: tuple[LeftOut, ...] = ()
     inconclusive: tuple[str, ...] = ()
     """What proves nothing, and why, in one line each."""

@@ -89,7 +89,7 @@ def problems_of(
     *,
     known: Collection[str] = (),
 ) -> tuple[Problem, ...]:
-    """Return what is to be mended, the most harmful first.
+    """Return what is to be mended, the serious ones first, of each the most harmful first.
 
     Args:
         seeds_findings: verdicts on groups of seeds among `runs`.
@@ -178,9 +178,9 @@ def hung_at(run: RunReport) -> Frame | None:
     return next((frame for frame in hanging if frame is not None), None)
 
 
-def _rank(problem: Problem) -> tuple[int, bool, int, str]:
+def _rank(problem: Problem) -> tuple[bool, int, int, str]:
     harm = len(Harm) if problem.harm is None else problem.harm.rank
-    return (harm, not problem.serious, -problem.runs, problem.id)
+    return (not problem.serious, harm, -problem.runs, problem.id)
 
 
 def _of_run(run: RunReport, order: int, requirements: Mapping[str, Demand]) -> Iterator[_Seen]:

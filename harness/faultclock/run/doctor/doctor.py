@@ -16,6 +16,7 @@ from typing import Any
 from faultclock.model.scenario.scenario import Role
 from faultclock.model.trace.trace import SubjectInfo, Trace
 from faultclock.run.doctor.healthy import healthy_scenario
+from faultclock.run.doctor.probe import maybe_an_agent
 from faultclock.run.doctor.trials import Trial, raised_in, runtime_trials, trial_of_error
 from faultclock.run.suite import run_one
 from faultclock.subjects.binding import Binding
@@ -152,7 +153,8 @@ def _of_any(trace: Trace) -> Iterator[str]:
 
 def _asks_a_model(trace: Trace) -> Iterator[str]:
     if not any(trace.of_kind("http.request")):
-        yield "the provider saw no request: is the client pointed at the real URL?"
+        pointed = "is the client pointed at the real URL?"
+        yield f"the provider saw no request: {maybe_an_agent(trace) or pointed}"
 
 
 def _of_tool(trace: Trace) -> Iterator[str]:

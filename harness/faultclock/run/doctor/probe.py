@@ -30,6 +30,8 @@ Trouble = Literal[
     "", "raises", "asks nothing", "refused", "unknown API", "cannot be simulated", "no end"
 ]
 
+#: Types of what calls return that are no agents.
+_VALUES = {"NoneType", "str", "bytes", "bool", "int", "float", "dict", "list", "tuple"}
 #: Statuses from which on an answer is a refusal.
 _REFUSED = 400
 #: Real seconds that a healthy run may take.
@@ -310,8 +312,18 @@ def _troubles(seen: Probed, trace: Trace) -> Iterator[tuple[Trouble, str, str]]:
         yield (
             "asks nothing",
             "it asks no model: nothing went over the network",
-            "name the function that makes the call, and take away what stands in for the model",
+            maybe_an_agent(trace)
+            or "name the function that makes the call, and take away what stands in for the model",
         )
+
+
+def maybe_an_agent(trace: Trace) -> str:
+    """Return what to say where a call asked nothing and returned an object; empty for a value."""
+    returned = (str(event.payload.get("type", "")) for event in trace.of_kind("call.returned"))
+    made = next((name for name in returned if name and name not in _VALUES), None)
+    if made is None:
+        return ""
+    return f"it returned an object of the class {made}: if that is an agent, add --as agent"
 
 
 def _refusal(trace: Trace) -> str:

@@ -130,6 +130,8 @@ def runtime_trials(binding: Binding, *, isolate: bool = True) -> Iterator[Trial]
     yield _restart_trial(binding, run)
 
 
+#: What breaks when a failed tool ends the turn.
+_FAILED_TOOL = "COMMON-RESULT-05"
 _Run = Callable[..., Trace]
 
 
@@ -147,12 +149,20 @@ def _tool_trials(binding: Binding, run: _Run) -> Generator[Trial, None, bool]:
         yield Trial(what=failing, state="not tried", found=_NO_CALL)
         return False
     fault = {"kind": "not_found", "message": _NO_SUCH_THING}
-    yield _failing_trial(run("failing-tool", **_with_tool(rule={"fault": fault})))
+    yield _failing_trial(run("failing-tool", **_with_tool(rule={"fault": fault})), binding)
     return True
 
 
 def _tool_trial(trace: Trace) -> Trial:
     what = "a tool"
+    for event in trace.of_kind("service.unanswered"):
+        asked = "{host}, {method} {target}".format_map(event.payload)
+        return Trial(
+            what=what,
+            state="broken",
+            found=f"the tool asks {asked}, and nothing says what that host answers",
+            hint="say it in a file, and name that with --services: docs/agents.md has an example",
+        )
     raised = raised_in(trace, "write")
     called = any(trace.of_kind("tool.called"))
     given = {
@@ -197,15 +207,18 @@ def _tool_trial(trace: Trace) -> Trial:
     return Trial(what=what, state="works", found="it is called, and the model gets its result")
 
 
-def _failing_trial(trace: Trace) -> Trial:
-    what = "a tool that fails"
+def _failing_trial(trace: Trace, binding: Binding) -> Trial:
+    what, happens = "a tool that fails", "the tool replies with a problem"
+    if binding.own_tools is not None:
+        happens = "FileNotFoundError is raised in the place of the tool"
     raised = raised_in(trace, "write")
     if raised is not None:
         return Trial(
             what=what,
             state="look",
-            found=f"the tool replies with a problem, and the turn ends with {raised}",
-            hint="tell the model of result.problem, so that it can go on without the tool",
+            found=f"{happens}, and the turn ends with {raised}",
+            hint="give the model the failure as a result, so that it can go on without the tool."
+            f" {binding.remedies.get(_FAILED_TOOL, '')}".rstrip(),
         )
     # An agent that is a tool of another has a conversation of its own.
     told = [text for event in trace.of_kind("http.request") for text in _results(event.payload)]
@@ -213,15 +226,15 @@ def _failing_trial(trace: Trace) -> Trial:
         return Trial(
             what=what,
             state="broken",
-            found="the tool replies with a problem, and the model hears nothing of the call",
+            found=f"{happens}, and the model hears nothing of the call",
             hint="ask the model again with the problem as a message",
         )
     if not any(_NO_SUCH_THING in text or "NotFound" in text for text in told):
         return Trial(
             what=what,
             state="broken",
-            found=f"the tool replies with a problem, and the model is sent {told[-1][:_TEXT_MAX]}",
-            hint="put result.problem into the message: its code, and its message",
+            found=f"{happens}, and the model is sent {told[-1][:_TEXT_MAX]}",
+            hint="say in the message what failed, and why",
         )
     return Trial(what=what, state="works", found="the model gets the problem, and goes on")
 

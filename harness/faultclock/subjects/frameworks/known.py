@@ -193,6 +193,15 @@ _BY_CLASS: Mapping[tuple[str, str], Known] = {
 }
 
 
+def distribution_of(module: str) -> str:
+    """Return what installs a module: for most modules that is the first part of its own name."""
+    for item in FRAMEWORKS:
+        if module == item.package or module.startswith(f"{item.package}."):
+            return item.distributions[0]
+    parts = 2 if module.startswith(_NAMESPACE) else 1
+    return "-".join(module.split(".")[:parts])
+
+
 def agent_of(target: object) -> Known | None:
     """Return which framework `target` is an agent of; None where it is none."""
     for kind in type(target).__mro__:

@@ -184,7 +184,7 @@ def _live_once(
         cancel=lambda rule: driver.cancel(rule),
     )
     world = _world(binding, scenario, seed, chance, progress, mishaps.recorder(progress.facts))
-    services = FakeServices(scenario.services, progress.services, world, seed)
+    services = FakeServices(scenario.services, progress.services, world, seed, binding.unreachable)
     own = progress.folder
     folder = None if own is None else RunFolder(scenario, world.kernel, own)
     program = _PROGRAMS[binding.role](

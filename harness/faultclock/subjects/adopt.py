@@ -418,6 +418,7 @@ def _of_agent(
         answer_form=target.answer_form,
         dialect_known=dialect is not None,
         remedies=known.remedies,
+        unreachable=known.unreachable,
     )
     taken_for = TakenFor(
         target=spec,

@@ -91,6 +91,7 @@ class Binding:
             is not below the working folder.
         contract: what a tool, a store or an extension declares of itself; None for other roles.
         own_tools: the tools that a runtime brings; None: it is handed those of a scenario.
+        unreachable: hosts that its framework asks for purposes of its own: they have no address.
         remedies: what of its framework mends a broken requirement, by the id of that.
         services: other hosts that it may ask in every scenario.
         answer_form: what the model writes where it answers in code; `{text}` is its answer.
@@ -119,6 +120,7 @@ class Binding:
     contract: Any = None
     own_tools: tuple[ToolScript, ...] | None = None
     remedies: Mapping[str, str] = field(default_factory=dict)
+    unreachable: tuple[str, ...] = ()
     services: tuple[ServiceHost, ...] = ()
     answer_form: str = ""
     program: ForeignProgram | None = None

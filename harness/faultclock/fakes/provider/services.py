@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
+from faultclock.errors import InternalError
 from faultclock.fakes.provider.planned import PlannedExchange
 from faultclock.fakes.provider.provider import ExchangeNumbers, FakeProvider, ProviderState
 from faultclock.fakes.provider.stdio_servers import StdioServers
@@ -26,6 +27,7 @@ from faultclock.load.payloads import load_payloads
 from faultclock.model.duration import SECOND_NS
 from faultclock.model.scenario.service_host import ServiceHost
 from faultclock.sim.kernel.escapes import end_refused
+from faultclock.sim.net.fates import ConnectFate, ResolveFails, ResolveFate, Unreachable
 
 if TYPE_CHECKING:
     from faultclock.sim.kernel.kernel import Kernel
@@ -59,6 +61,9 @@ class ServicesState:
 class FakeServices:
     """The other hosts of one life of the subject.
 
+    Args:
+        unreachable: hosts that have no address, which a framework asks for purposes of its own.
+
     Raises:
         UnknownNameError, InputError: a script cannot be played; see FakeProvider.
     """
@@ -69,7 +74,10 @@ class FakeServices:
         state: ServicesState,
         world: World,
         seed: int,
+        unreachable: Iterable[str] = (),
     ) -> None:
+        for host in unreachable:
+            world.network.stand_beside(host, None, _no_connection, _NoAddress())
         self._services = [
             FakeService(service, state.of[service.place], world.kernel, seed, world.choices.streams)
             for service in services
@@ -87,6 +95,22 @@ class FakeServices:
         """Record every rule that was never met. Call it once, after the last life."""
         for service in self._services:
             service.seal()
+
+
+class _NoAddress:
+    """Of a host that cannot be looked up, as behind a firewall."""
+
+    def on_resolve(self, *_: object) -> ResolveFate:
+        """Find nothing."""
+        return ResolveFails()
+
+    def on_connect(self, *_: object) -> ConnectFate:
+        """Find no way to an address that is known from elsewhere."""
+        return Unreachable()
+
+
+def _no_connection(endpoint: Endpoint) -> None:
+    raise InternalError(f"{endpoint.hostname} has no address, and was connected to")
 
 
 class FakeService(FakeProvider):

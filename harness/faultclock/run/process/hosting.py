@@ -276,6 +276,7 @@ class HostedSubject(Value):
     state_slot: int | None
     own_tools: tuple[ToolScript, ...] | None
     remedies: dict[str, str]
+    unreachable: tuple[str, ...]
     services: tuple[ServiceHost, ...]
     answer_form: str
     versions: dict[str, str]

@@ -68,6 +68,7 @@ class _Life(Life):
         super().__init__(surroundings)
         self._agent = agent
         self._db: InMemoryDb | None = None
+        self._waited = False
         agent.telemetry = False
         if agent.db is None:
             agent.db = self._db = InMemoryDb()
@@ -104,7 +105,10 @@ class _Life(Life):
         Raises:
             RuntimeError: it ended with an error.
         """
-        await self.keep({"sessions": json.dumps(self._db._sessions) if self._db else ""})
+        # An agent that is not shown its history has a session only while it waits for a person.
+        self._waited = self._waited or run.is_paused
+        if self._waited or self._agent.add_history_to_context:
+            await self.keep({"sessions": json.dumps(self._db._sessions) if self._db else ""})
         if run.is_paused:
             return await self._decide(run)
         if run.status == RunStatus.error:
@@ -127,9 +131,12 @@ class _Life(Life):
 
 
 async def _executed(call: FunctionCall) -> Any:
-    _CALL_ID.set(call.call_id or "")
+    given = call.call_id or ""
+    # Of the Responses API it is the id of the item, which is not the id of the call.
+    _CALL_ID.set("" if given.startswith(_ITEM) else given)
     return await _execute(call)
 
 
+_ITEM = "fc_"
 _execute = FunctionCall.aexecute
 FunctionCall.aexecute = _executed

@@ -41,6 +41,8 @@ class Known:
         style: whether its turns are coroutines.
         remedies: which of its options mends a broken requirement of `common`, by the id of that.
             Each stands in the source of the versions in docs/agents.md.
+        unreachable: hosts that the framework asks for itself, for a newer version, say: they
+            have no address in a run, as behind a firewall.
         streams: whether it asks for streams; True: a turn is made with its streaming call where a
             scenario asks for one.
         deps: whether its runs are given something beside the text: `live` takes it, and `check`
@@ -55,6 +57,7 @@ class Known:
     distributions: tuple[str, ...]
     style: Literal["async", "sync"] = "async"
     remedies: Mapping[str, str] = field(default_factory=dict)
+    unreachable: tuple[str, ...] = ()
     streams: bool | Literal["always"] = False
     deps: bool = False
 
@@ -141,6 +144,8 @@ FRAMEWORKS = (
         name="CrewAI",
         extra="crewai",
         distributions=("crewai",),
+        # Its newest version (crewai_core 1.15.30, version.py, 126).
+        unreachable=("pypi.org",),
         style="sync",
     ),
     Known(
@@ -175,6 +180,8 @@ FRAMEWORKS = (
         name="smolagents",
         extra="smolagents",
         distributions=("smolagents",),
+        # A list of harnesses (huggingface_hub 1.x, utils/_detect_agent.py, 196).
+        unreachable=("huggingface.co",),
         style="sync",
     ),
     Known(

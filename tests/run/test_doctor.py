@@ -6,12 +6,13 @@ import asyncio
 import os
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
-import httpx2
 import pytest
 
 from faultclock.run.doctor.doctor import Examination, examine
+from faultclock.subjects.adopt import adopt
 from faultclock.subjects.bind_extension import extension
 from faultclock.subjects.bind_runtime import runtime
 from faultclock.subjects.bind_tool import tool
@@ -260,16 +261,27 @@ def test_a_runtime_that_swallows_what_a_tool_call_raises_is_not_well() -> None:
     assert "it is never called, and the model is sent a result" in found(examination, "a tool")
 
 
-def test_a_tool_that_asks_a_host_without_an_answer_is_not_well() -> None:
-    """Who answers for that host is said, and where to write it."""
-    agent = load_subject("openai-agent").function
+_ASKS = """
+import httpx2
+from pydantic_ai import Agent
 
-    class Asks(agent):  # type: ignore[misc, valid-type]
-        async def _call_tool(self, call: Any) -> Any:
-            async with httpx2.AsyncClient() as client:
-                await client.get("https://api.weather.example/now")
+agent = Agent("openai-chat:gpt-5.2")
 
-    (trial,) = (item for item in examine(runtime(id="asks")(Asks)).trials if item.what == "a tool")
+
+@agent.tool_plain
+def weather(city: str) -> str:
+    return httpx2.get("https://api.weather.example/now").text
+"""
+
+
+def test_a_tool_that_asks_a_host_without_an_answer_is_not_well(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which host that is is said, and where to write what it answers."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    (tmp_path / "asks.py").write_text(_ASKS)
+    binding = adopt(f"{tmp_path}/asks.py:agent").binding
+    (trial,) = (item for item in examine(binding).trials if item.what == "a tool")
     assert trial.state == "broken"
     assert trial.found.startswith("the tool asks api.weather.example, GET /now, and nothing says")
     assert "--services" in (trial.hint or "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import socket
 import sys
 from pathlib import Path
 
@@ -203,6 +204,20 @@ def test_a_syntax_error_names_its_line(adapter: Path) -> None:
 def test_a_missing_library_is_named_as_pip_names_it(module: str, distribution: str) -> None:
     """Which is not always the name of its module."""
     assert distribution_of(module) == distribution
+
+
+def test_a_file_that_asks_while_it_is_imported_reaches_no_network(adapter: Path) -> None:
+    """A server that listens on this machine is asked nothing, and the line is named."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        text = f"import socket\nsocket.create_connection(('127.0.0.1', {port}))\n"
+        error = broken(adapter, text)
+        server.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            server.accept()
+        socket.create_connection(("127.0.0.1", port)).close()
+    assert f"{adapter}:2: importing it raised" in error.message
+    assert "move it into a function" in (error.hint or "")
 
 
 def test_a_missing_import_names_what_to_install(adapter: Path) -> None:

@@ -21,6 +21,7 @@ from faultclock.model.scenario.tool_script import ToolScript
 from faultclock.subjects.frameworks.known import FRAMEWORKS, Known, agent_of
 from faultclock.subjects.frameworks.life import Blocking, there
 from faultclock.subjects.frameworks.mcp_tools import McpClient
+from faultclock.subjects.offline import offline
 
 #: Names of functions that make an agent.
 _MAKES = re.compile(
@@ -184,12 +185,13 @@ def _tried(make: Callable[..., Any], spec: str) -> Any:
         return made
 
     try:
-        begun = _called(make)()
-        if isinstance(begun, Awaitable | AbstractAsyncContextManager):
-            return asyncio.run(entered(begun))
-        made, leave = _entered_blocking(begun)
-        if leave is not None:
-            leave()
+        with offline():
+            begun = _called(make)()
+            if isinstance(begun, Awaitable | AbstractAsyncContextManager):
+                return asyncio.run(entered(begun))
+            made, leave = _entered_blocking(begun)
+            if leave is not None:
+                leave()
     except SubjectError:
         raise
     except Exception as error:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from faultclock.errors import SubjectError
 from faultclock.subjects.binding import Binding
 from faultclock.subjects.foreign import ForeignProgram
+from faultclock.subjects.offline import offline
 from faultclock.subjects.outcome import describe_exception
 from faultclock.subjects.source import imported_modules, place_in
 
@@ -212,7 +213,8 @@ def imported(place: str, doing: str = "importing it") -> Iterator[None]:
         doing: what is done, for the message.
     """
     try:
-        yield
+        with offline():
+            yield
     except SubjectError as error:
         raise SubjectError(f"{place}: {error.message}", hint=error.hint) from error
     except SyntaxError as error:

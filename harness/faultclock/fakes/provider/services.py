@@ -76,8 +76,8 @@ class FakeServices:
         seed: int,
         unreachable: Iterable[str] = (),
     ) -> None:
-        for host in unreachable:
-            world.network.stand_beside(host, None, _no_connection, _NoAddress())
+        for name in unreachable:
+            world.network.stand_beside(name, None, _no_connection, _NoAddress())
         self._services = [
             FakeService(service, state.of[service.place], world.kernel, seed, world.choices.streams)
             for service in services

@@ -172,6 +172,9 @@ FRAMEWORKS = (
         name="Google ADK",
         extra="google-adk",
         distributions=("google-adk",),
+        remedies={
+            "COMMON-END-04": "In Google ADK: RunConfig(max_llm_calls=25), which is 500 by default.",
+        },
     ),
     Known(
         package="smolagents",

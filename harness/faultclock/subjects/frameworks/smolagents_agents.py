@@ -90,8 +90,10 @@ class _Life:
         try:
             answer = self._agent.run(text, reset=False)
         finally:
-            steps = base64.b64encode(pickle.dumps(self._agent.memory.steps)).decode()
-            self._surroundings.store.write(self._surroundings.session_id, {"steps": steps})
+            # A CodeAgent sends its history in another form, so nothing could be said of that.
+            if isinstance(self._agent, ToolCallingAgent):
+                steps = base64.b64encode(pickle.dumps(self._agent.memory.steps)).decode()
+                self._surroundings.store.write(self._surroundings.session_id, {"steps": steps})
         return Reply(answer, (), self._reason()) if isinstance(answer, str) else answer
 
     def _reason(self) -> str | None:

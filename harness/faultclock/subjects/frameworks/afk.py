@@ -125,7 +125,8 @@ class _Life(Life):
         await self._memory.save()
         if result is None:
             return RunResult(state="cancelled")
-        return RunResult(text=result.final_text or "", state=result.state)
+        reason = None if result.llm_response is None else result.llm_response.finish_reason
+        return RunResult(text=result.final_text or "", state=result.state, finish_reason=reason)
 
     def cancel(self, scope: str, target: str | None) -> None:
         """Cancel the run through its handle."""

@@ -68,9 +68,9 @@ def _settled(own: Any, surroundings: Surroundings) -> Any:
         "max_steps": limits.steps_max,
         "max_tool_calls": limits.tool_calls_max,
         "max_wall_time_s": limits.wall_time_s,
+        "max_total_cost_usd": limits.cost_max_usd and float(limits.cost_max_usd),
     }
-    for what, policy in surroundings.policies.items():
-        asked[f"{what}_failure_policy"] = _POLICIES[policy]
+    asked |= {f"{it}_failure_policy": _POLICIES[to] for it, to in surroundings.policies.items()}
     return replace(own, **{name: value for name, value in asked.items() if value is not None})
 
 
@@ -120,9 +120,11 @@ class _Life(Life):
 
     async def _ended(self, handle: Any) -> RunResult:
         self._handle = handle
-        result = await handle.await_result()
-        self._handle, self._memory.run_id = None, None
-        await self._memory.save()
+        try:
+            result = await handle.await_result()
+        finally:
+            self._handle = None
+            await self._memory.note(None)
         if result is None:
             return RunResult(state="cancelled")
         reason = None if result.llm_response is None else result.llm_response.finish_reason
@@ -145,5 +147,4 @@ class _Life(Life):
     async def notify(self, event: Any) -> None:
         """Take note of the run that has begun."""
         if event.type == "run_started" and self._memory.run_id is None:
-            self._memory.run_id = event.run_id
-            await self._memory.save()
+            await self._memory.note(event.run_id)

@@ -8,12 +8,14 @@ on with `resume`. An agent that has a runner keeps it, with its memory and its p
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any
 
 from afk.agents import Agent, PolicyEvent
+from afk.agents.errors import AgentCheckpointCorruptionError
 from afk.agents.types import ApprovalDecision
 from afk.core.runner import Runner, RunnerConfig
 
@@ -35,14 +37,10 @@ _POLICIES = {
 
 def tools_of(agent: Agent) -> tuple[ToolScript, ...]:
     """Return what the agent's own tools declare of themselves."""
+    specs = [agent._normalize_tool(tool).spec for tool in agent.tools]
     found = (
-        own_tool(
-            tool.spec.name,
-            tool.spec.description,
-            tool.spec.parameters_schema,
-            gated=_is_gated(agent, tool.spec.name),
-        )
-        for tool in map(agent._normalize_tool, agent.tools)
+        own_tool(it.name, it.description, it.parameters_schema, gated=_is_gated(agent, it.name))
+        for it in specs
     )
     return tuple(tool for tool in found if tool is not None)
 
@@ -113,8 +111,10 @@ class _Life(Life):
         )
         thread, begun = self.session_id, self._memory.run_id
         if begun is not None:
-            handle = await runner.resume_handle(self._agent, run_id=begun, thread_id=thread)
-            await self._ended(handle)
+            # It may have ended before AFK had stored anything of it.
+            with contextlib.suppress(AgentCheckpointCorruptionError):
+                handle = await runner.resume_handle(self._agent, run_id=begun, thread_id=thread)
+                await self._ended(handle)
         handle = await runner.run_handle(self._agent, user_message=text, thread_id=thread)
         return await self._ended(handle)
 

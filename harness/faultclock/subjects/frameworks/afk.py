@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from afk.agents import Agent, PolicyEvent
-from afk.agents.errors import AgentCheckpointCorruptionError
+from afk.agents.errors import AgentError
 from afk.agents.types import ApprovalDecision
 from afk.core.runner import Runner, RunnerConfig
 
@@ -111,8 +111,8 @@ class _Life(Life):
         )
         thread, begun = self.session_id, self._memory.run_id
         if begun is not None:
-            # It may have ended before AFK had stored anything of it.
-            with contextlib.suppress(AgentCheckpointCorruptionError):
+            # It may be too old by now, or nothing of it was stored: the message is answered.
+            with contextlib.suppress(AgentError):
                 handle = await runner.resume_handle(self._agent, run_id=begun, thread_id=thread)
                 await self._ended(handle)
         handle = await runner.run_handle(self._agent, user_message=text, thread_id=thread)

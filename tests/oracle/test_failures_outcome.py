@@ -48,23 +48,6 @@ def test_a_run_that_ends_otherwise_is_a_finding(state: str, pair: str | None) ->
     assert cited(COURSE, builder, "failures.outcome") == ["BY-RULE"]
 
 
-@pytest.mark.parametrize(
-    ("declares", "state", "pair", "expected"),
-    [
-        (("errors",), "failed", None, FAIL),
-        ((), "failed", None, PASS),
-        ((), "completed", None, FAIL),
-        ((), "failed", "Never/Other", FAIL),
-    ],
-)
-def test_where_no_errors_are_declared_an_end_without_a_class_is_judged_by_its_state(
-    declares: tuple[str, ...], state: str, pair: str | None, expected: set[Verdict]
-) -> None:
-    """An agent of a framework knows no words of a document; one that names a class names one."""
-    builder = called(declares=declares).raises_in("c1").ends_as(state, pair)
-    assert verdicts(COURSE, builder, "failures.outcome") == expected
-
-
 def test_what_is_begun_after_the_end_is_a_finding() -> None:
     """Neither the model nor a tool is asked any more."""
     builder = called().raises_in("c1").tells("c1", "no").says().ends_as("failed", "Never/Broken")

@@ -22,11 +22,9 @@ LIMITS: tuple[dict[str, Any], ...] = (
 MODEL = small_model(limits=[{**rule, "requirement": "SMALL-LIMIT"} for rule in LIMITS])
 
 
-def rounds(
-    count: int, tokens: int | None = None, declares: tuple[str, ...] = (), **budgets: Any
-) -> ChainBuilder:
+def rounds(count: int, tokens: int | None = None, **budgets: Any) -> ChainBuilder:
     """Return a turn with limits, in which the model has asked for a tool so often."""
-    built = ChainBuilder(session={"budgets": budgets}, declares=declares)
+    built = ChainBuilder(session={"budgets": budgets})
     built.turn()
     for number in range(1, count + 1):
         id_ = f"c{number}"
@@ -50,18 +48,6 @@ def test_the_end_is_as_declared(state: str, pair: str | None, observed: list[str
     assert found(MODEL, built, "limits.ends") == observed
     (reached,) = limits_reached(History(built.build()), MODEL)
     assert (reached.call, reached.name, reached.over) == ("ask/1", "steps", None)
-
-
-@pytest.mark.parametrize(
-    ("declares", "state", "count"),
-    [(("errors",), "failed", 1), ((), "failed", 0), ((), "completed", 1)],
-)
-def test_where_no_errors_are_declared_an_end_without_a_class_is_judged_by_its_state(
-    declares: tuple[str, ...], state: str, count: int
-) -> None:
-    """It ended as it had to."""
-    built = rounds(2, steps_max=2, declares=declares).results(state)
-    assert len(found(MODEL, built, "limits.ends")) == count
 
 
 def test_an_error_is_a_failed_run() -> None:

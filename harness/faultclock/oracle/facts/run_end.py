@@ -53,16 +53,6 @@ def end_of(model: ErrorModel, call: Call) -> RunEnd | None:
     return RunEnd(event=event, state=state, pair=pair)
 
 
-def has_to_name(history: History, end: RunEnd) -> bool:
-    """Return whether an end is held to the class and code that its model asks for.
-
-    One that names none is, where its subject declares `errors`. That any other subject names none
-    is said once, by `classification.declared`: whether its turn ended as it had to is another
-    question.
-    """
-    return end.pair is not None or "errors" in history.trace.header.subject.declares
-
-
 def told_pairs(history: History, model: ErrorModel, call: Call) -> frozenset[str]:
     """Return each `Class/Code` that the subject named in `call`: at its end, or for the audit."""
     end = end_of(model, call)

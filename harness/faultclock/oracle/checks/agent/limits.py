@@ -13,7 +13,7 @@ from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.error_model.failure_rules import ANY_PAIR, LimitRule
 from faultclock.oracle.check import Verdicts, Violation, broken, check, held, otherwise
 from faultclock.oracle.facts.history import History
-from faultclock.oracle.facts.run_end import RunEnd, end_of, has_to_name
+from faultclock.oracle.facts.run_end import RunEnd, end_of
 from faultclock.oracle.facts.uses import Use, limits_reached, uses_of
 from faultclock.oracle.failures.engine import failures_of
 from faultclock.oracle.wire.attempts import Call
@@ -81,7 +81,7 @@ def _ends(
             continue
         elif end is None or not any(
             # Where it came to several at once, the end of each of them is right.
-            _fits(history, rules[other.name], end)
+            _fits(rules[other.name], end)
             for other in reached
             if other.call == use.call
         ):
@@ -123,10 +123,9 @@ def _is_judged(
     )
 
 
-def _fits(history: History, rule: LimitRule, end: RunEnd) -> bool:
+def _fits(rule: LimitRule, end: RunEnd) -> bool:
     any_pair = ANY_PAIR in rule.carries and end.pair is not None
-    is_named = end.pair in rule.carries or any_pair
-    if rule.carries and not is_named and has_to_name(history, end):
+    if rule.carries and end.pair not in rule.carries and not any_pair:
         return False
     return end.state in rule.states if rule.states else end.state != "completed"
 

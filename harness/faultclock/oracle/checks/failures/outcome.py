@@ -17,7 +17,7 @@ from faultclock.model.trace.trace import TraceEvent
 from faultclock.oracle.check import Verdicts, Violation, broken, check, held, otherwise
 from faultclock.oracle.facts.history import History
 from faultclock.oracle.facts.nodes import node_acts_of
-from faultclock.oracle.facts.run_end import RunEnd, end_of, has_to_name
+from faultclock.oracle.facts.run_end import RunEnd, end_of
 from faultclock.oracle.failures.engine import (
     call_of,
     failures_of,
@@ -137,7 +137,7 @@ def _judge_ended(left: _Left, ended: set[str]) -> Verdicts:
         # It was over at the very instant at which it was stopped.
         return
     yield held(rule.requirement)
-    fault = _wrong_end(left.history, rule, end)
+    fault = _wrong_end(rule, end)
     if fault is not None:
         yield left.broken(f"{fault} after {left}", str(end), end.event)
 
@@ -158,13 +158,13 @@ def _acts_after(left: _Left) -> Iterator[TraceEvent]:
             yield event
 
 
-def _wrong_end(history: History, rule: Consequence, end: RunEnd) -> str | None:
+def _wrong_end(rule: Consequence, end: RunEnd) -> str | None:
     if rule.states and end.state not in rule.states:
         return f"the run ends {' or '.join(rule.states)}"
     if end.pair is None and end.state == "degraded":
         # What was tolerated is no error of the run; it may be named, and need not be.
         return None
-    if rule.carries and end.pair not in rule.carries and has_to_name(history, end):
+    if rule.carries and end.pair not in rule.carries:
         return f"the end carries {' or '.join(rule.carries)}"
     return None
 

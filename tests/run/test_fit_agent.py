@@ -147,6 +147,20 @@ def test_what_no_function_declares_is_left_out(tool: dict[str, Any], why: str) -
         fitted_to_agent(asking(("w", "{}"), tools=[{"name": "w", **tool}]), OWN)
 
 
+@pytest.mark.parametrize(
+    ("id_", "why"),
+    [
+        ("afk/falls-back", "a chain of providers"),
+        ("afk/queue-refuses-twice", "a queue"),
+        ("afk/telemetry-raises", "telemetry"),
+    ],
+)
+def test_what_an_agent_is_not_handed_is_left_out(id_: str, why: str) -> None:
+    """An agent that was given no second provider could not ask it."""
+    with pytest.raises(NoFit, match=why):
+        fitted_to_agent(shipped_scenario(id_), OWN)
+
+
 def test_a_call_of_a_provider_adapter_is_a_turn_of_an_agent() -> None:
     """Rate limits are met by agents, too."""
     fitted = fitted_to_agent(shipped_scenario("common/cancelled-in-a-backoff"), OWN)

@@ -2,38 +2,51 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import pytest
+
+from faultclock.load.error_model import load_error_model
 from faultclock.model.report.finding import Verdict
+from faultclock.model.scenario.scenario import Scenario
 from faultclock.model.trace.trace import Trace
 from faultclock.oracle.judge import judge
 from faultclock.run.execute import execute
 from faultclock.subjects.bind_runtime import runtime
 from faultclock.subjects.ports import Reply, Surroundings, ToolResult
 from tests.oracle.common_model import common
+from tests.run.conftest import shipped_scenario
 from tests.run.runtime_runs import working
 from tests.run.small_runtime import _Session, _Small
+
+_OTHER = {"read_file": "write_file", "write_file": "read_file"}
+#: What a runtime makes of the result of a tool; None: it says nothing.
+Tells = Callable[[str, ToolResult], str | None]
 
 
 class _InWords(_Session):
     """Leaves the calls of the model out; `tells` is what it makes of a result."""
 
-    def __init__(self, surroundings: Surroundings, tells: str | None) -> None:
+    def __init__(self, surroundings: Surroundings, tells: Tells) -> None:
         super().__init__(surroundings)
         self.tells = tells
+        self.names: dict[str, str] = {}
 
     def answered(self, reply: Reply) -> None:
+        self.names |= {call.id: call.name for call in reply.tool_calls}
         if not reply.tool_calls:
             super().answered(reply)
 
     def done(self, call_id: str, result: ToolResult) -> None:
-        if self.tells is not None:
-            told = result.value if result.problem is None else result.problem.code
-            self.said(self.tells.format(told))
+        text = self.tells(self.names[call_id], result)
+        if text is not None:
+            self.said(text)
 
 
-def run(tells: str | None, **changes: Any) -> Trace:
+def run_of(scenario: Scenario, tells: Tells) -> Trace:
     """Return the run of a runtime that tells the model of results so."""
 
     @runtime(id="in-words", inline=True, style="async")
@@ -42,8 +55,17 @@ def run(tells: str | None, **changes: Any) -> Trace:
         agent.session = _InWords(surroundings, tells)
         return agent
 
-    limits = {"virtual_time": "1m"}
-    return execute(working(**{"limits": limits} | changes), made, 0)
+    return execute(scenario, made, 0)
+
+
+def run(words: str | None, **changes: Any) -> Trace:
+    """Return the run of a runtime that says `words` of a result, with what is in it."""
+
+    def tells(name: str, result: ToolResult) -> str | None:
+        told = result.value if result.problem is None else result.problem.code
+        return None if words is None else words.format(told)
+
+    return run_of(working(**{"limits": {"virtual_time": "1m"}} | changes), tells)
 
 
 def findings(trace: Trace) -> dict[str, tuple[Verdict, str]]:
@@ -91,3 +113,30 @@ def test_a_result_that_never_comes_is_no_result() -> None:
     assert len(list(trace.of_kind("tool.called"))) > 1
     ends = {item.verdict for item in judge(common(), trace).findings if item.check == "calls.end"}
     assert Verdict.WARN in ends
+
+
+@pytest.mark.parametrize(
+    ("words", "verdict"),
+    [
+        ("[result:{name}] [data]\nNo orders.\n{it}", "PASS"),
+        ("[result:{name}] {it}", "PASS"),
+        ("[result:{name}] {it}\nThat was it.", "FAIL"),
+        ('[result:{name}] {{"success": true, "error": null}}', "FAIL"),
+        ("[result:{other}] {it}", "FAIL"),
+        ("[result] {it}", "FAIL"),
+    ],
+)
+def test_of_two_results_in_one_text_each_is_read_by_the_name_before_it(
+    words: str, verdict: str
+) -> None:
+    """One tool fails and one does not; AFK sends an object of each behind the name of its tool."""
+
+    def tells(name: str, result: ToolResult) -> str:
+        error = None if result.problem is None else f"Error executing tool '{name}'"
+        it = json.dumps({"success": error is None, "error": error})
+        return words.format(name=name, other=_OTHER[name], it=it)
+
+    trace = run_of(shipped_scenario("afk/one-of-two-tools-fails"), tells)
+    assert [len(texts) for texts in asked(trace)] == [0, 1]
+    found = judge(load_error_model("afk"), trace).findings
+    assert [it.verdict.name for it in found if it.requirement == "AFK-TELL-01"] == [verdict]

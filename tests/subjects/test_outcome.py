@@ -19,7 +19,7 @@ from faultclock.subjects.outcome import (
     describe_reply,
     scrub,
 )
-from faultclock.subjects.ports import API_KEY, Reply, ToolCall, TypedError
+from faultclock.subjects.ports import API_KEY, Reply, RunResult, ToolCall, TypedError
 
 
 def raised(function: Any) -> BaseException:
@@ -224,6 +224,25 @@ def test_a_reply_is_text_digest_and_tool_calls() -> None:
         {"name": "a", "arguments": "{}"},
         {"name": "b", "arguments": "[]"},
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason", "noted"),
+    [
+        ("Hi", "completed", {}),
+        ("Hi", "incomplete", {"finish_reason": "incomplete"}),
+        ("", "completed", {"finish_reason": "completed"}),
+        ("", None, {}),
+    ],
+)
+def test_a_result_of_a_run_says_why_the_model_stopped_as_a_reply_does(
+    text: str, reason: str | None, noted: dict[str, str]
+) -> None:
+    """A caller of AFK reads it in `llm_response`, beside the text."""
+    described = describe_reply(RunResult(text=text, finish_reason=reason))
+    reply = describe_reply(Reply(text, (), reason))
+    assert described.pop("result")["state"] == "completed"
+    assert described == reply == {**describe_reply(text), **noted}
 
 
 @pytest.mark.parametrize("value", [None, 7, b"Hi", Reply(None)])  # type: ignore[arg-type]

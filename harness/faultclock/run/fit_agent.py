@@ -35,6 +35,15 @@ _DECLARED = {
     "lives": "lives",
     "on_cancel": "cancels",
 }
+#: What only a runtime that is handed it can meet: the agents of frameworks are handed none.
+_HANDED = {
+    "fallbacks": "a chain of providers",
+    "queue": "a queue",
+    "telemetry": "telemetry",
+    "hooks": "hooks",
+    "programs": "programs",
+    "workflow": "a workflow",
+}
 #: What a tool of the subject declares, whatever it does in a scenario.
 _FACTS = ("name", "description", "input_schema", "reads", "service", "through")
 _BLANK = ToolScript(name="blank")
@@ -76,6 +85,9 @@ def fitted_to_agent(scenario: Scenario, own: tuple[ToolScript, ...]) -> Scenario
     Raises:
         NoFit: it has no tool for one of the places, or cannot be asked so.
     """
+    for name, what in _HANDED.items():
+        if getattr(scenario.world, name):
+            raise NoFit(f"{what} from outside")
     if scenario.role == "provider_adapter":
         scenario = _as_turns(scenario)
     if needs_a_stream(scenario) and not any(task.stream for task in scenario.tasks):

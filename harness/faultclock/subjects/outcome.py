@@ -100,9 +100,9 @@ def describe_exception(
 def describe_reply(value: Any) -> dict[str, Any]:
     """Return `text`, `text_sha256` and `tool_calls` of what an adapter or a runtime returned.
 
-    A Reply without content, or one that did not end as usual, also has `finish_reason`, as its
-    subject passed it on. A RunResult also has `result`: state, class, code and whether the session
-    can go on.
+    One without content, or one that did not end as usual, also has `finish_reason`, as its subject
+    passed it on. A RunResult also has `result`: state, class, code and whether the session can go
+    on.
 
     A value that is neither `str` nor `Reply` has no text; its type is told as `type`. Tool calls
     that cannot be read count as none, and `problem` says so.
@@ -125,7 +125,8 @@ def describe_reply(value: Any) -> dict[str, Any]:
             "code": None if value.code is None else str(value.code),
             "recoverable": bool(value.recoverable),
         }
-        return {**_reply(value.text, []), "result": result}
+        reply = _reply(value.text, [])
+        return {**reply, **_unusual_end(reply, value.finish_reason), "result": result}
     return {**_reply(None, []), "type": _qualified(kind)}
 
 

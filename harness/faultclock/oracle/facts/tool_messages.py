@@ -8,6 +8,7 @@ for no shape, a result is any text.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -24,6 +25,9 @@ Message = Mapping[str, Any]
 
 #: Traces keep no more characters of a result; one that was cut cannot be read.
 CONTENT_MAX = 2_000
+#: Where an object may begin in a text: on a line of its own, or behind labels such as `[result]`.
+_OBJECT = re.compile(r"^(?:\[[^\]\n]*\] *)*(?=\{)", re.MULTILINE)
+_decode = json.JSONDecoder().raw_decode
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +89,7 @@ def _results(history: History, model: ErrorModel) -> Iterator[Result]:
         if request is None:
             continue
         for call in answer.tool_calls:
-            content = told_of(request, call.id)
+            content = told_of(history, request, call.id)
             if content is None:
                 continue
             # What was executed after that, or was given up, it could not know.
@@ -113,7 +117,7 @@ def _next_request(history: History, answer: Answer) -> TraceEvent | None:
     return next((request for request in found if request is not None), None)
 
 
-def told_of(request: TraceEvent, tool_call: str) -> str | None:
+def told_of(history: History, request: TraceEvent, tool_call: str) -> str | None:
     """Return the result of a tool call in a request to the provider, None when it has none."""
     found = [
         message
@@ -124,16 +128,53 @@ def told_of(request: TraceEvent, tool_call: str) -> str | None:
         return str(found[-1].get("content", ""))
     for told in request.in_words:
         if tool_call in told["tool_call_ids"]:
-            return _unframed(told)
+            objects = _objects_of(history, told)
+            return objects.get(tool_call, str(told["content"]))
     return None
 
 
-def _unframed(told: Mapping[str, Any]) -> str:
-    """Return a result in words; only its last line where that is the object of a single call."""
-    content = str(told["content"])
-    last = content.rpartition("\n")[2]
-    is_object = len(told["tool_call_ids"]) == 1 and isinstance(loaded(last), Mapping)
-    return last if is_object else content
+def _objects_of(history: History, told: Mapping[str, Any]) -> Mapping[str, str]:
+    """Return the JSON object of each call that a text answers; empty: the text is not so made.
+
+    Each object ends its result. Where there are several calls, the words before it name the tool
+    or the call; two results of one tool come in the order of their calls.
+    """
+    ids = [str(id_) for id_ in told["tool_call_ids"]]
+    parts = _parts(str(told["content"]))
+    if len(ids) == 1 and parts:
+        return {ids[0]: parts[-1][1]}
+    if len(ids) != len(parts):
+        return {}
+    names = {call.id: call.name for call in history.tool_calls}
+    found: dict[str, str] = {}
+    for words, text in parts:
+        left = [id_ for id_ in ids if id_ not in found]
+        named = [id_ for id_ in left if any(_is_word(it, words) for it in (id_, names.get(id_)))]
+        if len({names.get(id_) for id_ in named}) != 1:
+            return {}
+        found[named[0]] = text
+    return found
+
+
+def _parts(content: str) -> list[tuple[str, str]]:
+    """Return each object of a text with the words before it; none where other words are last."""
+    found: list[tuple[str, str]] = []
+    end = 0
+    for match in _OBJECT.finditer(content):
+        if match.start() < end:
+            continue
+        try:
+            value, after = _decode(content, match.end())
+        except ValueError:
+            continue
+        if isinstance(value, Mapping) and content[after : after + 1] in ("", "\n"):
+            found.append((content[end : match.end()], content[match.end() : after]))
+            end = after
+    return [] if content[end:].strip() else found
+
+
+def _is_word(word: str | None, text: str) -> bool:
+    return word is not None and re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text) is not None
 
 
 def loaded(content: str) -> Any:

@@ -8,12 +8,14 @@ on with `resume`. An agent that has a runner keeps it, with its memory and its p
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any
 
 from afk.agents import Agent, PolicyEvent
+from afk.agents.errors import AgentError
 from afk.agents.types import ApprovalDecision
 from afk.core.runner import Runner, RunnerConfig
 
@@ -35,14 +37,10 @@ _POLICIES = {
 
 def tools_of(agent: Agent) -> tuple[ToolScript, ...]:
     """Return what the agent's own tools declare of themselves."""
+    specs = [agent._normalize_tool(tool).spec for tool in agent.tools]
     found = (
-        own_tool(
-            tool.spec.name,
-            tool.spec.description,
-            tool.spec.parameters_schema,
-            gated=_is_gated(agent, tool.spec.name),
-        )
-        for tool in map(agent._normalize_tool, agent.tools)
+        own_tool(it.name, it.description, it.parameters_schema, gated=_is_gated(agent, it.name))
+        for it in specs
     )
     return tuple(tool for tool in found if tool is not None)
 
@@ -68,9 +66,9 @@ def _settled(own: Any, surroundings: Surroundings) -> Any:
         "max_steps": limits.steps_max,
         "max_tool_calls": limits.tool_calls_max,
         "max_wall_time_s": limits.wall_time_s,
+        "max_total_cost_usd": limits.cost_max_usd and float(limits.cost_max_usd),
     }
-    for what, policy in surroundings.policies.items():
-        asked[f"{what}_failure_policy"] = _POLICIES[policy]
+    asked |= {f"{it}_failure_policy": _POLICIES[to] for it, to in surroundings.policies.items()}
     return replace(own, **{name: value for name, value in asked.items() if value is not None})
 
 
@@ -113,19 +111,24 @@ class _Life(Life):
         )
         thread, begun = self.session_id, self._memory.run_id
         if begun is not None:
-            handle = await runner.resume_handle(self._agent, run_id=begun, thread_id=thread)
-            await self._ended(handle)
+            # It may be too old by now, or nothing of it was stored: the message is answered.
+            with contextlib.suppress(AgentError):
+                handle = await runner.resume_handle(self._agent, run_id=begun, thread_id=thread)
+                await self._ended(handle)
         handle = await runner.run_handle(self._agent, user_message=text, thread_id=thread)
         return await self._ended(handle)
 
     async def _ended(self, handle: Any) -> RunResult:
         self._handle = handle
-        result = await handle.await_result()
-        self._handle, self._memory.run_id = None, None
-        await self._memory.save()
+        try:
+            result = await handle.await_result()
+        finally:
+            self._handle = None
+            await self._memory.note(None)
         if result is None:
             return RunResult(state="cancelled")
-        return RunResult(text=result.final_text or "", state=result.state)
+        reason = None if result.llm_response is None else result.llm_response.finish_reason
+        return RunResult(text=result.final_text or "", state=result.state, finish_reason=reason)
 
     def cancel(self, scope: str, target: str | None) -> None:
         """Cancel the run through its handle."""
@@ -144,5 +147,4 @@ class _Life(Life):
     async def notify(self, event: Any) -> None:
         """Take note of the run that has begun."""
         if event.type == "run_started" and self._memory.run_id is None:
-            self._memory.run_id = event.run_id
-            await self._memory.save()
+            await self._memory.note(event.run_id)

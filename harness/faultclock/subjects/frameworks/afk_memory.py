@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict
 from typing import Any
@@ -42,6 +43,12 @@ class Memory(InMemoryMemoryStore):  # type: ignore[misc]  # stands in an environ
             self._state_by_thread_key[thread, key] = value
         for event in kept["events"]:
             self._events_by_thread.setdefault(event["thread_id"], []).append(MemoryEvent(**event))
+
+    async def note(self, run_id: str | None) -> None:
+        """Note which run goes on, as an application does: where it cannot, that ends no run."""
+        self.run_id = run_id
+        with contextlib.suppress(Exception):
+            await self.save()
 
     async def save(self) -> None:
         """Keep all of it."""

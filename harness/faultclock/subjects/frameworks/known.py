@@ -194,6 +194,11 @@ FRAMEWORKS = (
         name="AFK",
         extra="",
         distributions=("afk-py",),
+        remedies={
+            "COMMON-END-03": "In AFK: @tool(timeout=30).",
+            "COMMON-LAYER-01": "In AFK: AFK_LLM_MAX_RETRIES=0 in the environment, which leaves the"
+            " three attempts of the OpenAI SDK.",
+        },
     ),
 )
 #: A package that many distributions share.

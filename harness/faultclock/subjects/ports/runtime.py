@@ -65,6 +65,7 @@ class RunResult:
     Attributes:
         error_class, code: of the error that it ended with; None where it ended well.
         recoverable: whether the session can go on after it.
+        finish_reason: why the model stopped; None where nobody noted it.
     """
 
     text: str = ""
@@ -72,6 +73,7 @@ class RunResult:
     error_class: str | None = None
     code: str | None = None
     recoverable: bool = True
+    finish_reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

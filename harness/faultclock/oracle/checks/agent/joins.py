@@ -45,7 +45,7 @@ def joins_held(history: History, model: ErrorModel) -> Verdicts:
         elif group.holds is True and group.answer.next is None:
             yield from _judge_over(history, model, group)
         elif group.holds is True and group.answer.next is not None:
-            yield from _judge_results(group, group.answer.next)
+            yield from _judge_results(history, group, group.answer.next)
 
 
 def _judge_violated(history: History, model: ErrorModel, group: Group) -> Verdicts:
@@ -85,7 +85,7 @@ def _judge_over(history: History, model: ErrorModel, group: Group) -> Verdicts:
         )
 
 
-def _judge_results(group: Group, following: Attempt) -> Verdicts:
+def _judge_results(history: History, group: Group, following: Attempt) -> Verdicts:
     """Judge that the request after a join that holds has the good results."""
     asked = following.asked
     untold = [
@@ -94,7 +94,7 @@ def _judge_results(group: Group, following: Attempt) -> Verdicts:
         if asked is not None
         and asked.messages
         and member.succeeded
-        and not told_of(asked, member.asked.id)
+        and not told_of(history, asked, member.asked.id)
     ]
     yield verdict(
         (group.rule.requirement,),

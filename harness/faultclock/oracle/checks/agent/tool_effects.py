@@ -208,7 +208,7 @@ def _was_told(history: History, call: ToolCall, earlier: Execution) -> bool:
     own = (item for item in history.calls if item.life == life)
     requests = (attempt.asked for item in own for attempt in item.attempts)
     return last is not None and any(
-        told_of(asked, earlier.tool_call) is not None
+        told_of(history, asked, earlier.tool_call) is not None
         for asked in requests
         if asked is not None and asked.seq <= last.seq
     )

@@ -88,7 +88,7 @@ def _told(history: History, model: ErrorModel) -> Iterator[_Told]:
         request = next((item for item in asked if item and item.seq > failure.seq), None)
         if request is None:
             continue
-        content = told_of(request, failure.tool_call)
+        content = told_of(history, request, failure.tool_call)
         if content is None or len(content) < CONTENT_MAX:
             yield _Told(failure=failure, request=request, content=content)
 

@@ -34,6 +34,7 @@ _COMMANDS = {
     "mutate": ("mutate", "Search for rules of an error model that nothing can break."),
     "infer": ("infer", "Find out how a client really retries, with the runs that show it."),
     "census": ("census", "Compare what real clients do about the same failures."),
+    "drift": ("drift", "Show what clients do otherwise in another version."),
     "import": ("import_", "Turn recordings (cassettes, HAR files) into scenarios."),
     "record": ("record", "Record a Python program and its providers as a scenario."),
     "serve": ("serve", "Serve a scenario's provider to any program, in real time."),

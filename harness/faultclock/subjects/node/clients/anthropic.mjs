@@ -1,0 +1,9 @@
+import Anthropic from "@anthropic-ai/sdk";
+
+// The API demands `max_tokens`. As in Python, streams are read with the SDK's own helper.
+export function ask(request) {
+  const { apiKey, baseURL, timeoutMs: timeout, model, messages, stream } = request;
+  const client = new Anthropic({ apiKey, baseURL, timeout });
+  const asked = { model, messages, max_tokens: 1024 };
+  return stream ? client.messages.stream(asked).finalMessage() : client.messages.create(asked);
+}

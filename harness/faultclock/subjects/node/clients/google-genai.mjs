@@ -1,0 +1,8 @@
+import { GoogleGenAI } from "@google/genai";
+
+export function ask(request) {
+  const { apiKey, baseURL: baseUrl, timeoutMs: timeout, model, messages, stream } = request;
+  const client = new GoogleGenAI({ apiKey, httpOptions: { baseUrl, timeout } });
+  const asked = { model, contents: messages.map(({ content }) => content).join("\n") };
+  return stream ? client.models.generateContentStream(asked) : client.models.generateContent(asked);
+}

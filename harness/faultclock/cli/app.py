@@ -35,6 +35,7 @@ _COMMANDS = {
     "infer": ("infer", "Find out how a client really retries, with the runs that show it."),
     "census": ("census", "Compare what real clients do about the same failures."),
     "drift": ("drift", "Show what clients do otherwise in another version."),
+    "conform": ("conform", "Put the retry tables of other people to a subject."),
     "import": ("import_", "Turn recordings (cassettes, HAR files) into scenarios."),
     "record": ("record", "Record a Python program and its providers as a scenario."),
     "serve": ("serve", "Serve a scenario's provider to any program, in real time."),
@@ -53,7 +54,7 @@ _COMMANDS = {
 #: What simulates has to start under a fixed hash seed, which takes a fresh interpreter.
 _SIMULATING = frozenset(
     {"check", "run", "explore", "replay", "doctor", "mutate", "census", "infer"}
-    | {"certify", "verify"}
+    | {"certify", "verify", "conform"}
 )
 
 _EPILOG = """\

@@ -55,16 +55,23 @@ def test_clients_for_node_stand_beside_those_of_python(tmp_path: Path) -> None:
 
 
 @needs_packages
-def test_every_client_for_node_can_be_asked(tmp_path: Path) -> None:
-    """Each waits as it was asked to, or not at all; none fails to load."""
+def test_every_client_for_node_answers_when_nothing_goes_wrong(tmp_path: Path) -> None:
+    """A text and a tool call, plain and streamed; what a client is not bound for is listed."""
     (tmp_path / "web").mkdir()
     (tmp_path / "web/node_modules").symlink_to(PACKAGES)
-    words = ("--env", "node=web", "--scenario", "provider-transient/stream-short-but-whole")
-    words = (*words, "--scenario", "rate-limits/retry-after-integer")
-    done = process(tmp_path, "census", *words, "--json", "census.json", "-q")
+    healthy = ("stream-short-but-whole", "healthy-tool-call")
+    words = [word for name in healthy for word in ("--scenario", f"provider-transient/{name}")]
+    done = process(tmp_path, "census", "--env", "n=web", *words, "--json", "census.json", "-q")
     assert done.returncode == 0, done.stdout + done.stderr
     census = json.loads((tmp_path / "census.json").read_text())
-    assert {item["id"] for item in census["clients"]} == {f"{id_}@node" for id_ in NODE_CLIENTS}
+    assert {item["id"] for item in census["clients"]} == {f"{id_}@n" for id_ in NODE_CLIENTS}
+    for client in census["clients"]:
+        calls = [call for run in client["runs"] for call in run["calls"]]
+        assert {call["answer"] for call in calls} == {"whole"}, client["id"]
+        lacks_tools = client["id"].startswith("ai-sdk")
+        assert [item["what"] for item in client["inexpressible"]] == (
+            ["provider-transient/healthy-tool-call"] if lacks_tools else []
+        )
 
 
 def test_a_client_whose_package_is_missing_is_named(node_folder: Path) -> None:

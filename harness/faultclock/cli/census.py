@@ -41,8 +41,8 @@ Examples:
   faultclock census openai-async my_adapter.py:subject --html census.html
   faultclock census openai-async my_adapter.py:subject --scenario my/scenarios -o reports
   faultclock census --scenario streams --json - | jq '.clients[].tally'
-  faultclock census --env old=old/bin/python --env new=new/bin/python anthropic
-  faultclock census --env py=.venv/bin/python --env node=web openai-async openai-node
+  faultclock census --env old=old/bin/python --env new=new/bin/python cohere
+  faultclock census --env py=bin/python --env node=web openai-sync openai-node
   faultclock census litellm --add reports/census.json -o reports
 
 \b

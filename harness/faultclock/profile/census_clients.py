@@ -34,7 +34,7 @@ from faultclock.model.report.finding import RunReport
 from faultclock.model.scenario.scenario import Scenario
 from faultclock.model.trace.trace import Trace
 from faultclock.profile.census import behaviour, with_verdict
-from faultclock.run.bind_scenario import cannot_be_said
+from faultclock.run.doctor.fitting import unplayable
 from faultclock.run.prepare import hosted
 from faultclock.run.process.lifeline import end_with
 from faultclock.run.suite import SuiteRequest, run_suite
@@ -220,7 +220,7 @@ def client_census(
         return _not_loaded(
             entry, f"it is a {binding.role}, and a census compares provider adapters"
         )
-    reasons = [(item, cannot_be_said(item, binding)) for item in request.scenarios]
+    reasons = [(item, unplayable(item, binding)) for item in request.scenarios]
     playable = tuple(item for item, reason in reasons if reason is None)
     runs = _runs(request, entry, binding, playable, on_scenario) if playable else ()
     return ClientCensus(

@@ -178,7 +178,7 @@ class ClientCensus(SparseValue):
     """Version of the interpreter, which decides about a few exceptions."""
     runs: tuple[ScenarioConduct, ...] = ()
     inexpressible: tuple[Hindrance, ...] = ()
-    """Scenarios that its dialect cannot express."""
+    """Scenarios that its dialect cannot express, or that are about what it never does."""
     cannot: tuple[str, ...] = ()
     """What it does in the real world and not in the simulated one."""
     tally: Tally = Tally()

@@ -31,6 +31,7 @@ class NodeClient:
         packages: of npm, that it imports.
         dialect: the API that it speaks.
         after: id of the shipped client of Python that it stands beside.
+        lacks: words for what it never does, each with a comma before it.
     """
 
     title: str
@@ -38,6 +39,7 @@ class NodeClient:
     packages: tuple[str, ...]
     dialect: str
     after: str
+    lacks: str = ""
 
 
 NODE_CLIENTS = {
@@ -54,6 +56,8 @@ NODE_CLIENTS = {
         packages=("ai", "@ai-sdk/openai"),
         dialect="openai-chat",
         after="openai-sync",
+        # Its tools are functions of the user's, which it calls itself.
+        lacks=",no-tools",
     ),
     "anthropic-node": NodeClient(
         title="Anthropic SDK for Node as it is",
@@ -110,6 +114,6 @@ def _entry(id_: str, item: NodeClient, place: Path, packages: Path) -> SubjectEn
         needs=item.packages,
         available=all((packages / name / "package.json").is_file() for name in item.packages),
         dialect=item.dialect,
-        spec=f"{place / item.module}#ask@request,{item.dialect}",
+        spec=f"{place / item.module}#ask@request,{item.dialect}{item.lacks}",
         install="npm install",
     )

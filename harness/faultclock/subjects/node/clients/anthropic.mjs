@@ -4,6 +4,11 @@ import Anthropic from "@anthropic-ai/sdk";
 export function ask(request) {
   const { apiKey, baseURL, timeoutMs: timeout, model, messages, stream } = request;
   const client = new Anthropic({ apiKey, baseURL, timeout });
-  const asked = { model, messages, max_tokens: 1024 };
+  const tools = request.tools.map(({ function: { name, description, parameters } }) => ({
+    name,
+    description,
+    input_schema: parameters,
+  }));
+  const asked = { model, messages, max_tokens: 1024, ...(tools.length && { tools }) };
   return stream ? client.messages.stream(asked).finalMessage() : client.messages.create(asked);
 }

@@ -1,7 +1,8 @@
 import { Mistral } from "@mistralai/mistralai";
 
 export function ask(request) {
-  const { apiKey, baseURL: serverURL, timeoutMs, model, messages, stream } = request;
+  const { apiKey, baseURL: serverURL, timeoutMs, model, messages, stream, tools } = request;
   const client = new Mistral({ apiKey, serverURL, timeoutMs });
-  return stream ? client.chat.stream({ model, messages }) : client.chat.complete({ model, messages });
+  const asked = { model, messages, ...(tools.length && { tools }) };
+  return stream ? client.chat.stream(asked) : client.chat.complete(asked);
 }

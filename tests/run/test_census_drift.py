@@ -21,6 +21,8 @@ FAILS_RAISED = run(
     verdict="FAIL",
     failed=("retries.floor",),
 )
+UNMET = run(LIMITED, call("ok"), verdict="INCONCLUSIVE")
+UNMET_RAISED = run(LIMITED, call("ok", outcome="raised", error="a.Error"), verdict="INCONCLUSIVE")
 VOID = run(LIMITED, leaks=("a real thread",), verdict="INCONCLUSIVE")
 
 
@@ -45,6 +47,13 @@ def taken(*runs: ScenarioConduct) -> Census:
         (FAILS, RAISED, "better", "not worse"),
         (WHOLE, VOID, "lost", "unclear"),
         (VOID, WHOLE, "gained", "unclear"),
+        # A client that gives up early leaves a fault unmet: what its caller gets is known.
+        (WHOLE, UNMET_RAISED, "worse", "worse"),
+        (WHOLE, UNMET, "lost", "unclear"),
+        (FAILS, UNMET, "lost", "unclear"),
+        (UNMET, UNMET_RAISED, "worse", "worse"),
+        (UNMET_RAISED, UNMET, "better", "not worse"),
+        (UNMET, WHOLE, "gained", "not worse"),
         (WHOLE, run(LIMITED, call("ok", "ok", waits_s=(2,))), "different", "not worse"),
         (
             run(LIMITED, call("ok", "ok", waits_s=(1,))),

@@ -106,6 +106,7 @@ def _changes(
         kind = "lost" if was else "gained"
     else:
         return
+    judged = new is not None and now and not _is_unjudged(new)
     failed = [() if run is None else run.failed for run in (old, new)]
     yield CellChange(
         kind=kind,
@@ -113,15 +114,18 @@ def _changes(
         before=old,
         after=new,
         newly_failed=tuple(item for item in failed[1] if item not in failed[0]),
-        fixed=tuple(item for item in failed[0] if item not in failed[1]) if now else (),
+        fixed=tuple(item for item in failed[0] if item not in failed[1]) if judged else (),
     )
 
 
 def _has_result(run: ScenarioConduct | None) -> bool:
     """Return whether a run says something about the client."""
-    if run is None or run.trouble or not run.calls:
-        return False
-    return run.verdict != Verdict.INCONCLUSIVE.value
+    return run is not None and not run.trouble and bool(run.calls)
+
+
+def _is_unjudged(run: ScenarioConduct) -> bool:
+    """Return whether not all of it was judged: where a client gives up early, a fault is unmet."""
+    return run.verdict == Verdict.INCONCLUSIVE.value
 
 
 def _facts(run: ScenarioConduct) -> object:
@@ -138,11 +142,13 @@ def _facts_of_call(call: CallConduct) -> object:
 def _kind(old: ScenarioConduct, new: ScenarioConduct) -> DriftKind:
     if set(new.failed) - set(old.failed):
         return "worse"
-    if set(old.failed) - set(new.failed):
+    if set(old.failed) - set(new.failed) and not _is_unjudged(new):
         return "better"
     was, now = ({call.call: _rank(call) for call in run.calls} for run in (old, new))
     if any(now.get(call, _WRONG) > rank for call, rank in was.items()):
         return "worse"
+    if _is_unjudged(new) != _is_unjudged(old):
+        return "lost" if _is_unjudged(new) else "gained"
     return "better" if now != was else "different"
 
 

@@ -1,6 +1,7 @@
 import { createOpenAI } from "@ai-sdk/openai";
 import { generateText, streamText } from "ai";
 
+// `textStream` leaves errors out, by design: `onError` has them (ai-sdk.dev, `streamText`).
 export async function ask(request) {
   const { apiKey, baseURL, timeoutMs, model, messages, stream } = request;
   const asked = {

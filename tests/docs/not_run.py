@@ -17,11 +17,25 @@ NOT_RUN: dict[tuple[str, str], str] = {
         "faultclock census -o reports   # census.json, census.html and a page for each client; "
         "minutes",
     ): "runs every client that is installed through 107 scenarios; a smaller one runs below",
-    ("docs/census.md", "env-a/bin/faultclock census --json first.json"): _TWO_ENVIRONMENTS,
     (
         "docs/census.md",
-        "env-b/bin/faultclock census litellm openai-agents --add first.json -o reports",
+        "faultclock census --env old=old/bin/python --env new=new/bin/python cohere "
+        "--json both.json",
     ): _TWO_ENVIRONMENTS,
+    (
+        "docs/census.md",
+        "faultclock census --env py=.venv/bin/python --env node=web openai-async openai-node "
+        "-o reports",
+    ): _TWO_ENVIRONMENTS,
+    (
+        "docs/drift.md",
+        "faultclock census --env old=old/bin/python cohere cohere-sync --json old.json",
+    ): _TWO_ENVIRONMENTS,
+    (
+        "docs/drift.md",
+        "faultclock census --env new=new/bin/python cohere cohere-sync --json new.json",
+    ): _TWO_ENVIRONMENTS,
+    ("docs/drift.md", "faultclock drift old.json new.json --html drift.html"): _TWO_ENVIRONMENTS,
     ("docs/dialects.md", "python -m tests.fakes.dialects.truth"): (
         "takes half a minute; tests/fakes/dialects/test_truth_table.py judges the same table"
     ),

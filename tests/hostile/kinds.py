@@ -265,7 +265,8 @@ def _json(content: bytes, dice: random.Random) -> bytes:
 def _census(samples: Samples, dice: random.Random, folder: Path) -> Made:
     (folder / "other.json").write_bytes(_json((samples.folder / "census.json").read_bytes(), dice))
     add = ["census", "--add", "other.json", "--html", "c.html", "--json", "c.json", "--quiet"]
-    return [[*add, "requests-retry", "--scenario", "rate-limits/retry-after-integer"]]
+    drift = ["drift", str(samples.folder / "census.json"), "other.json", "--html", "d.html"]
+    return [[*add, "requests-retry", "--scenario", "rate-limits/retry-after-integer"], drift]
 
 
 def _history(samples: Samples, dice: random.Random, folder: Path) -> Made:

@@ -35,6 +35,18 @@ def test_doubling_from_five_seconds_gives_these_intervals(
     assert (interval.low_ns, interval.high_ns) == (low_s * SECOND_NS, high_s * SECOND_NS)
 
 
+def test_waits_of_a_table_stand_before_the_schedule() -> None:
+    """One by one, and the schedule goes on after them; where there are none, none is written."""
+    tabled = policy(waits=(("1s", "2s"), ("0s", "7s")))
+    ends = [(it.low_ns, it.high_ns) for it in map(tabled.interval, (1, 2, 3))]
+    second = SECOND_NS
+    assert ends == [(second, 2 * second), (0, 7 * second), (16 * second, 24 * second)]
+    assert tabled.model_dump()["waits"]
+    assert "waits" not in policy().model_dump()
+    with pytest.raises(ValidationError, match="the lowest wait 2s is above the highest 1s"):
+        policy(waits=(("2s", "1s"),))
+
+
 def test_a_linear_schedule_grows_by_its_base() -> None:
     """2, 4, 6 seconds."""
     backoff = Backoff.model_validate({"kind": "linear", "base": "2s"})

@@ -180,6 +180,8 @@ def test_the_tools_that_an_answer_asks_for_are_read() -> None:
     assert reply_of(chat(None, "tool_calls", tool_calls=calls)) == Reply(
         "", (ToolCall("look", '{"a": 1}'),)
     )
+    in_node = {"choices": [{"message": {"content": "", "toolCalls": calls}}]}
+    assert reply_of(in_node) == Reply("", (ToolCall("look", '{"a": 1}'),))
     block = {"type": "tool_use", "name": "look", "input": {"a": 1}, "id": "c1"}
     assert reply_of({"content": [block]}) == Reply("", (ToolCall("look", '{"a": 1}'),))
     part = {"functionCall": {"name": "look", "args": {"a": 1}}}

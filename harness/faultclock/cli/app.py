@@ -34,6 +34,8 @@ _COMMANDS = {
     "mutate": ("mutate", "Search for rules of an error model that nothing can break."),
     "infer": ("infer", "Find out how a client really retries, with the runs that show it."),
     "census": ("census", "Compare what real clients do about the same failures."),
+    "drift": ("drift", "Show what clients do otherwise in another version."),
+    "conform": ("conform", "Put the retry tables of other people to a subject."),
     "import": ("import_", "Turn recordings (cassettes, HAR files) into scenarios."),
     "record": ("record", "Record a Python program and its providers as a scenario."),
     "serve": ("serve", "Serve a scenario's provider to any program, in real time."),
@@ -52,7 +54,7 @@ _COMMANDS = {
 #: What simulates has to start under a fixed hash seed, which takes a fresh interpreter.
 _SIMULATING = frozenset(
     {"check", "run", "explore", "replay", "doctor", "mutate", "census", "infer"}
-    | {"certify", "verify"}
+    | {"certify", "verify", "conform"}
 )
 
 _EPILOG = """\

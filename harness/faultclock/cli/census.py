@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
+from functools import partial, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ from faultclock.cli.say import machine, say
 from faultclock.errors import InputError, SubjectError, UnknownNameError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from faultclock.model.report.census import Census
     from faultclock.subjects.registry import SubjectEntry
@@ -30,8 +30,10 @@ the others by name. Each client has its own process. Each scenario runs once, wi
 SCENARIO means what it means to `faultclock run`: an id, a family, a quoted pattern, a file or a
 folder. `streams` selects every shipped scenario that asks for a stream.
 
-Some libraries cannot be installed together. Take a census in each environment, and give the
-second one the JSON of the first with --add.
+Some libraries cannot be installed together, and some are compared with an older version. --env runs
+the clients in other environments, and in no other: each is called client@NAME there. A folder with
+node_modules has clients for Node: openai-node, ai-sdk-node, anthropic-node, google-genai-node,
+mistralai-node. --add adds a census that was taken elsewhere.
 
 \b
 Examples:
@@ -39,6 +41,8 @@ Examples:
   faultclock census openai-async my_adapter.py:subject --html census.html
   faultclock census openai-async my_adapter.py:subject --scenario my/scenarios -o reports
   faultclock census --scenario streams --json - | jq '.clients[].tally'
+  faultclock census --env old=old/bin/python --env new=new/bin/python cohere
+  faultclock census --env py=bin/python --env node=web openai-sync openai-node
   faultclock census litellm --add reports/census.json -o reports
 
 \b
@@ -75,6 +79,14 @@ be loaded, or one of its runs has no result (the reason is printed).
 @click.option("--json", metavar="FILE", help="Write the census as JSON; - is standard output.")
 @click.option("--html", metavar="FILE", help="Write the census as one self-contained page.")
 @click.option(
+    "--env",
+    "env",
+    multiple=True,
+    metavar="NAME=PLACE",
+    help="Run the clients in this environment: a Python that has Faultclock too, or a folder with"
+    " node_modules. May be given again.",
+)
+@click.option(
     "--add",
     "added",
     multiple=True,
@@ -90,6 +102,7 @@ def command(
     output: str | None,
     json: str | None,
     html: str | None,
+    env: tuple[str, ...],
     added: tuple[str, ...],
     jobs: int,
     quiet: bool,
@@ -100,20 +113,23 @@ def command(
     tries again, what it raises, and what it does when a stream breaks off.
     """
     places = _places(output, json, html)
+    from faultclock.cli.census_environments import environments
     from faultclock.cli.selection import without_root
     from faultclock.load.census import load_census
     from faultclock.profile.census_clients import FAMILIES
     from faultclock.profile.census_merge import check_families, merged
 
     earlier = [load_census(path) for path in added]
-    entries = _entries(clients)
+    elsewhere = environments(env, clients)
+    entries = () if env else _entries(clients)
     asked = tuple(dict.fromkeys(map(without_root, scenarios))) or FAMILIES
     for other in earlier:
         check_families(asked, other)
     started_s = time.perf_counter()
-    census = _taken(entries, asked, model, jobs, quiet=quiet)
-    for other in earlier:
-        census = merged(census, other)
+    taken = partial(_taken, families=asked, model=model, jobs=jobs, quiet=quiet)
+    options = ("--model", model, "--jobs", str(jobs), *(f"--scenario={name}" for name in asked))
+    parts = [item.census(options, taken, quiet=quiet) for item in elsewhere]
+    census = reduce(merged, [*(parts or [taken(entries)]), *earlier])
     written = _write(census, places, output)
     takes_stdout = _STDOUT in places.values()
     _show(census, written, time.perf_counter() - started_s, quiet=quiet, to_stderr=takes_stdout)
@@ -122,24 +138,21 @@ def command(
 
 def _places(output: str | None, json: str | None, html: str | None) -> dict[str, str]:
     """Return where each form goes, checked before anything runs."""
-    from faultclock.load.files import check_output_file, make_output_folder
+    from faultclock.cli.outputs import places_of
+    from faultclock.load.files import make_output_folder
 
-    places = {form: place for form, place in (("json", json), ("html", html)) if place}
+    forms = {"json": json, "html": html}
     if output is not None:
         make_output_folder(output)
-        for form in ("json", "html"):
-            places.setdefault(form, str(Path(output, f"census.{form}")))
-    real = [place if place == _STDOUT else os.path.realpath(place) for place in places.values()]
-    if len(set(real)) != len(real):
-        raise InputError("JSON and HTML would be written to one place: give each its own")
-    for place in places.values():
-        if place != _STDOUT:
-            check_output_file(place)
-    return places
+        forms = {
+            form: place or str(Path(output, f"census.{form}")) for form, place in forms.items()
+        }
+    return places_of(forms)
 
 
 def _entries(names: tuple[str, ...]) -> tuple[SubjectEntry, ...]:
     from faultclock.profile.census_clients import is_real_client
+    from faultclock.subjects.node.locate import is_module
     from faultclock.subjects.registry import SubjectEntry, catalog
 
     shipped = {entry.id: entry for entry in catalog() if is_real_client(entry)}
@@ -152,9 +165,11 @@ def _entries(names: tuple[str, ...]) -> tuple[SubjectEntry, ...]:
         return tuple(shipped.values())
     entries = []
     for name in dict.fromkeys(names):
-        if ":" in name:
-            place = name.rpartition(":")[0]
-            if place.endswith(".py") and not Path(place).expanduser().is_file():
+        of_node = is_module(name)
+        if ":" in name or of_node:
+            place = name.partition("#")[0] if of_node else name.rpartition(":")[0]
+            is_file = of_node or place.endswith(".py")
+            if is_file and not Path(place).expanduser().is_file():
                 raise InputError(f"{place}: there is no such file", hint="check the path")
             entries.append(SubjectEntry(id=name, title=name, kind="client"))
             continue
@@ -176,7 +191,7 @@ def _entries(names: tuple[str, ...]) -> tuple[SubjectEntry, ...]:
 
 
 def _taken(
-    entries: tuple[SubjectEntry, ...],
+    entries: Sequence[SubjectEntry],
     families: tuple[str, ...],
     model: str,
     jobs: int,

@@ -57,7 +57,7 @@ def _carry_out(context: click.Context, _: click.Parameter, value: str | None) ->
         return
     keep_python(context, value)
     if os.environ.pop(_CARRIED_OUT, None) != value:
-        _become(_checked(value), value)
+        _become(checked_python(value), value)
 
 
 def _become(python: str, value: str) -> NoReturn:
@@ -67,15 +67,19 @@ def _become(python: str, value: str) -> NoReturn:
     os.execve(python, words, {**os.environ, _CARRIED_OUT: value})  # noqa: S606 - the person's own
 
 
-def _checked(value: str) -> str:
+def checked_python(value: str, flag: str = "--python ") -> str:
     """Return the path of an interpreter that has the same Faultclock.
+
+    Args:
+        flag: what a person wrote right before `value`, for messages.
 
     Raises:
         InputError: it has not.
     """
+    said = flag.rstrip(" =")
     found = shutil.which(value)
     if found is None:
-        raise _no_program(value)
+        raise _no_program(value, flag)
     python = os.path.abspath(found)  # noqa: PTH100 - a link to a Python stays that link
     try:
         done = subprocess.run(  # noqa: S603 - the person's own
@@ -88,35 +92,35 @@ def _checked(value: str) -> str:
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise InputError(f"--python: {value} did not start: {error}") from error
+        raise InputError(f"{said}: {value} did not start: {error}") from error
     version, _, there = done.stdout.strip().partition("\n")
     numbers = tuple(int(word) for word in version.split() if word.isdecimal())
     if len(numbers) != len(_OLDEST):
-        raise InputError(f"--python: {value} is no Python: it did not say its version")
+        raise InputError(f"{said}: {value} is no Python: it did not say its version")
     shown = ".".join(map(str, numbers))
     if numbers < _OLDEST:
         oldest = ".".join(map(str, _OLDEST))
-        raise InputError(f"--python: {value} is Python {shown}, and Faultclock needs {oldest}")
+        raise InputError(f"{said}: {value} is Python {shown}, and Faultclock needs {oldest}")
     if there == faultclock.__version__:
         return python
     last = done.stderr.strip().rpartition("\n")[2]
     lacks = f"has no Faultclock ({last})" if not there else f"has Faultclock {there}"
     raise InputError(
-        f"--python: {value} (Python {shown}) {lacks}, and this is {faultclock.__version__}",
+        f"{said}: {value} (Python {shown}) {lacks}, and this is {faultclock.__version__}",
         hint=shlex.join([python, "-m", "pip", "install", _requirement()]),
     )
 
 
-def _no_program(value: str) -> InputError:
+def _no_program(value: str, flag: str) -> InputError:
     """Return why `value` is no program; of the folder of an environment, what its Python is."""
-    path = Path(value)
+    path, said = Path(value), flag.rstrip(" =")
     if not value or not path.exists():
-        return InputError(f"--python: there is no program {value or 'without a name'}")
+        return InputError(f"{said}: there is no program {value or 'without a name'}")
     if path.is_dir():
         within = path / "bin" / "python"
-        hint = f"--python {shlex.quote(str(within))}" if within.exists() else None
-        return InputError(f"--python: {value} is a folder, and no Python", hint=hint)
-    return InputError(f"--python: {value} is a file that cannot be executed")
+        hint = f"{flag}{shlex.quote(str(within))}" if within.exists() else None
+        return InputError(f"{said}: {value} is a folder, and no Python", hint=hint)
+    return InputError(f"{said}: {value} is a file that cannot be executed")
 
 
 def _requirement() -> str:

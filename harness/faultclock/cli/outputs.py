@@ -30,6 +30,22 @@ _STDOUT_FD, _STDERR_FD = 1, 2
 _NO_NAME = re.compile(r"[^A-Za-z0-9=]+")
 
 
+def places_of(forms: Mapping[str, str | None]) -> dict[str, str]:
+    """Return where each form goes of those that were asked for; - is standard output.
+
+    Raises:
+        InputError: two forms have one place, or nothing can be written there.
+    """
+    places = {form: place for form, place in forms.items() if place}
+    real = [place if place == _STDOUT else os.path.realpath(place) for place in places.values()]
+    if len(set(real)) != len(real):
+        raise InputError("JSON and HTML would be written to one place: give each its own")
+    for place in places.values():
+        if place != _STDOUT:
+            check_output_file(place)
+    return places
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outputs:
     """The files that a run was asked for.

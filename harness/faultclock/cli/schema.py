@@ -27,6 +27,7 @@ _SCHEMAS = {
     "model": "error_model_schema",
     "map": "foreign_map_schema",
     "services": "services_schema",
+    "vectors": "vectors_schema",
     "baseline": "baseline_schema",
     "config": "config_schema",
     "checkup": "checkup_schema",
@@ -44,10 +45,10 @@ _SCHEMAS = {
 def command(what: str) -> None:
     """Print the JSON Schema of a format.
 
-    Of files that people write: scenario, services (for --services), model (an error model), map (of
-    a foreign log), baseline, config (the table [tool.faultclock]). Of what --json writes: checkup
-    (of `check`), report, exploration, census, kills (of `mutate`), profile (of `infer`). Of each
-    line of a trace: trace.
+    Of files that people write: scenario, services (for --services), vectors (for `conform`), model
+    (an error model), map (of a foreign log), baseline, config (the table [tool.faultclock]). Of
+    what --json writes: checkup (of `check`), report, exploration, census, kills (of `mutate`),
+    profile (of `infer`). Of each line of a trace: trace.
     """
     from faultclock.load import schema
 

@@ -31,6 +31,7 @@ from faultclock.model.report.inferred import RetryProfile
 from faultclock.model.report.kill_matrix import KillMatrix
 from faultclock.model.scenario.scenario import Scenario
 from faultclock.model.scenario.service_host import ServicesFile
+from faultclock.model.scenario.vectors import Vectors
 from faultclock.model.trace.events import event_types
 from faultclock.model.trace.trace import TraceFooter, TraceHeader
 
@@ -55,6 +56,11 @@ def foreign_map_schema() -> str:
 def services_schema() -> str:
     """Return the JSON Schema of a file for `--services`, newline at the end."""
     return _schema_text(ServicesFile, "services", "Faultclock services")
+
+
+def vectors_schema() -> str:
+    """Return the JSON Schema of a table for `faultclock conform`, newline at the end."""
+    return _schema_text(Vectors, "vectors", "Faultclock vectors")
 
 
 def baseline_schema() -> str:

@@ -12,11 +12,11 @@ arithmetic is exact integers, and the reference subjects must not use it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
-from faultclock.model._base import Value
+from faultclock.model._base import SparseValue, Value
 from faultclock.model.duration import DurationNs, format_duration
 
 #: 2 ** 62 ns is 146 years: past it a schedule is at its cap in any case.
@@ -85,6 +85,17 @@ class Jitter(Value):
         return self
 
 
+def _in_order(waits: tuple[int, int]) -> tuple[int, int]:
+    if waits[0] > waits[1]:
+        lowest, highest = map(format_duration, waits)
+        raise ValueError(f"the lowest wait {lowest} is above the highest {highest}")
+    return waits
+
+
+#: The lowest and the highest wait.
+WaitRange = Annotated[tuple[DurationNs, DurationNs], AfterValidator(_in_order)]
+
+
 class PolicyRequirements(Value):
     """Which requirement each part of a policy comes from."""
 
@@ -94,8 +105,10 @@ class PolicyRequirements(Value):
     retry_after: str | None = None
 
 
-class RetryPolicy(Value):
+class RetryPolicy(SparseValue):
     """The retry rule of one group of class/code pairs."""
+
+    SPARSE: ClassVar[frozenset[str]] = frozenset({"waits"})
 
     id: str
     applies_to: tuple[str, ...] = Field(min_length=1)
@@ -114,6 +127,8 @@ class RetryPolicy(Value):
     requests to the model, all attempts are due in any case.)"""
     backoff: Backoff
     jitter: Jitter = Jitter()
+    waits: tuple[WaitRange, ...] = ()
+    """The first waits one by one, in place of the schedule: a table, and no formula."""
     retry_after: Literal["honor", "ignore"] = "ignore"
     """Whether an upstream Retry-After replaces the schedule, exactly."""
     requirements: PolicyRequirements | None = None
@@ -125,6 +140,9 @@ class RetryPolicy(Value):
 
     def interval(self, retry_number: int) -> Interval:
         """Return the legal wait before retry `retry_number` (1-based)."""
+        if 0 < retry_number <= len(self.waits):
+            lowest, highest = self.waits[retry_number - 1]
+            return Interval(low_ns=lowest, high_ns=highest)
         nominal_ns = self.backoff.nominal_ns(retry_number)
         margin = nominal_ns * self.jitter.percent
         if self.jitter.up_to is not None:

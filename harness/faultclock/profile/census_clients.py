@@ -34,7 +34,7 @@ from faultclock.model.report.finding import RunReport
 from faultclock.model.scenario.scenario import Scenario
 from faultclock.model.trace.trace import Trace
 from faultclock.profile.census import behaviour, with_verdict
-from faultclock.run.bind_scenario import cannot_be_said
+from faultclock.run.doctor.fitting import unplayable
 from faultclock.run.prepare import hosted
 from faultclock.run.process.lifeline import end_with
 from faultclock.run.suite import SuiteRequest, run_suite
@@ -127,7 +127,8 @@ def _not_installed(entry: SubjectEntry) -> Absent | None:
     if entry.available:
         return None
     what = entry.extra or " ".join(entry.needs)
-    how = f"pip install 'faultclock[{what}]'" if entry.extra else f"pip install {what}"
+    what = f"'faultclock[{what}]'" if entry.extra else what
+    how = f"{entry.install} {what}"
     needs = " and ".join(entry.needs)
     return Absent(id=entry.id, title=entry.title, reason=f"not installed: it needs {needs} ({how})")
 
@@ -207,7 +208,7 @@ def client_census(
         on_scenario: called with the scenario's id after each run.
     """
     try:
-        binding = hosted(entry.id)
+        binding = hosted(entry.target)
         distributions = binding.info().distributions
     except SubjectError as error:
         return _not_loaded(entry, error.message)
@@ -219,12 +220,12 @@ def client_census(
         return _not_loaded(
             entry, f"it is a {binding.role}, and a census compares provider adapters"
         )
-    reasons = [(item, cannot_be_said(item, binding)) for item in request.scenarios]
+    reasons = [(item, unplayable(item, binding)) for item in request.scenarios]
     playable = tuple(item for item, reason in reasons if reason is None)
     runs = _runs(request, entry, binding, playable, on_scenario) if playable else ()
     return ClientCensus(
-        id=binding.id,
-        title=binding.title,
+        id=entry.id if entry.spec else binding.id,
+        title=entry.title if entry.spec else binding.title,
         style=binding.style,
         dialect=binding.dialect,
         distributions=distributions,
@@ -261,7 +262,7 @@ def _runs(
     suite = SuiteRequest(
         scenarios=scenarios,
         binding=binding,
-        subject_spec=entry.id,
+        subject_spec=entry.target,
         model=request.model,
         seeds=1,
         jobs=request.jobs,

@@ -52,10 +52,16 @@ def census_table(census: Census, width: int = _WIDTH) -> Iterator[str]:
         for row in streams:
             yield f"  {row.scenario}"
             for group in row.groups:
-                yield from _wrapped(f"{group.words}: {', '.join(group.clients)}", width, "    ")
+                yield from wrapped(f"{group.words}: {', '.join(group.clients)}", width, "    ")
     if census.clients and census.scenarios:
         yield ""
         yield from _scenarios(census, width)
+    if any(client.environment for client in census.clients):
+        yield ""
+        yield "What is installed in each environment"
+        for client in census.clients:
+            installed = ", ".join(f"{name} {it}" for name, it in client.versions.items())
+            yield from wrapped(f"{client.id}: {installed}", width)
 
 
 def not_run(census: Census) -> Iterator[str]:
@@ -110,7 +116,7 @@ def _retried(client: ClientCensus) -> tuple[str, ...]:
 def _scenarios(census: Census, width: int) -> Iterator[str]:
     """Yield what each client does in each scenario, with its waits; of a large census, where."""
     if len(census.clients) * len(census.scenarios) > _CELLS_MAX:
-        yield from _wrapped(
+        yield from wrapped(
             f"What each client does in each of the {count(len(census.scenarios), 'scenario')}, and "
             "how long it waits there, is on the pages: -o DIR",
             width,
@@ -127,7 +133,7 @@ def _scenarios(census: Census, width: int) -> Iterator[str]:
                 words = ", ".join(part for part in (cell.word, cell.attempts, waits) if part)
                 groups.setdefault(words, []).append(client.id)
             for words, clients in groups.items():
-                yield from _wrapped(f"{words}: {', '.join(clients)}", width, "    ")
+                yield from wrapped(f"{words}: {', '.join(clients)}", width, "    ")
 
 
 def _table(
@@ -151,7 +157,8 @@ def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
     return "  ".join([*padded, cells[-1]]).rstrip()
 
 
-def _wrapped(text: str, width: int, indent: str = "  ") -> list[str]:
+def wrapped(text: str, width: int, indent: str = "  ") -> list[str]:
+    """Return `text` in lines of at most `width` columns, without breaking a name."""
     return textwrap.wrap(
         visible(text),
         width,

@@ -157,7 +157,7 @@ def families_of(census: Census) -> tuple[FamilyRows, ...]:
     runs = [{run.scenario: run for run in client.runs} for client in census.clients]
     rows = []
     for entry in census.scenarios:
-        cells = tuple(_cell(of_client.get(entry.id)) for of_client in runs)
+        cells = tuple(cell_of(of_client.get(entry.id)) for of_client in runs)
         outcomes = {cell.key for cell in cells if cell.key != _VOID}
         rows.append(
             Row(
@@ -230,7 +230,8 @@ def steps_in_words(call: CallConduct) -> str:
 # ---------------------------------------------------------------------- one cell
 
 
-def _cell(run: ScenarioConduct | None) -> Cell:
+def cell_of(run: ScenarioConduct | None) -> Cell:
+    """Return what a client did in one scenario; None: it was not run."""
     if run is None:
         return Cell(key=_VOID, word="not run")
     if run.trouble:
@@ -328,7 +329,7 @@ def _detail(run: ScenarioConduct, calls: Sequence[CallConduct], *, first: bool) 
         scenario=run.scenario,
         first=first,
         calls=names if len(run.calls) > 1 else "",
-        attempts=_endings(call),
+        attempts=endings_of(call),
         waits=_all_waits(calls),
         key=key,
         word=word,
@@ -340,7 +341,8 @@ def _detail(run: ScenarioConduct, calls: Sequence[CallConduct], *, first: bool) 
     )
 
 
-def _endings(call: CallConduct) -> str:
+def endings_of(call: CallConduct) -> str:
+    """Return how the attempts of a call ended, one after the other."""
     parts = []
     for outcome, same in groupby(call.attempts, key=lambda attempt: attempt.ended):
         number = len(list(same))

@@ -24,6 +24,8 @@ _WRAPPERS = ("message", "answer", "reply", "response", "completion", "result", "
 #: The last events of the Responses API have the whole response, which says how it ended.
 _LAST_OF_RESPONSES = ("response.completed", "response.incomplete")
 _REASONS = ("finish_reason", "stop_reason", "done_reason", "finishReason", "stopReason")
+#: The tools that an answer asks for, in OpenAI's spelling and in that of Mistral's SDK for Node.
+_TOOL_CALLS = ("tool_calls", "toolCalls")
 #: What answers are packed into: deeper than this, nothing is looked for.
 _DEPTH_MAX = 6
 #: Events of a stream that add text, where events have types.
@@ -121,7 +123,7 @@ class StreamedReply:
             self._ended_by(_finish_reason(choice))
             delta = _member(choice, "delta")
             added.append(_text(_member(delta, "content"), _DEPTH_MAX) or "")
-            for call in _items(_member(delta, "tool_calls")):
+            for call in _items(_first(delta, _TOOL_CALLS)):
                 self._add_call(call, _member(call, "index"))
         return "".join(added)
 
@@ -235,7 +237,7 @@ def _is_thought(part: Any) -> bool:
 
 
 def _calls(holder: Any) -> tuple[ToolCall, ...]:
-    asked = _items(_member(holder, "tool_calls"))
+    asked = _items(_first(holder, _TOOL_CALLS))
     blocks = [
         block for name in ("content", "output", "parts") for block in _items(_member(holder, name))
     ]

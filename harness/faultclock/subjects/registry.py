@@ -41,6 +41,8 @@ class SubjectEntry:
         dialect: the API that it speaks.
         extra: of the distribution that installs what it needs.
         cannot: what a client does in the real world and not in the simulated one.
+        spec: what is loaded for it; empty: its id.
+        install: how its libraries are installed.
     """
 
     id: str
@@ -57,6 +59,13 @@ class SubjectEntry:
     dialect: str = "openai-chat"
     extra: str | None = None
     cannot: tuple[str, ...] = ()
+    spec: str = ""
+    install: str = "pip install"
+
+    @property
+    def target(self) -> str:
+        """What is loaded for it."""
+        return self.spec or self.id
 
 
 def shipped_ids() -> tuple[str, ...]:

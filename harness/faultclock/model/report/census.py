@@ -6,9 +6,9 @@ each one tries, how long it waits, and what it returns or raises. It counts the 
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
-from faultclock.model._base import Value
+from faultclock.model._base import SparseValue, Value
 from faultclock.model.trace.trace import EndingReason
 
 #: Version of the census format. It grows when a reader of the old shape would misread the new one.
@@ -160,10 +160,15 @@ class Tally(Value):
     """What became of those: calls per last step."""
 
 
-class ClientCensus(Value):
+class ClientCensus(SparseValue):
     """One client, and what it did in every scenario."""
 
+    SPARSE: ClassVar[frozenset[str]] = frozenset({"environment"})
+
     id: str
+    """Of the client; with an environment `client@environment`."""
+    environment: str = ""
+    """Name of the environment that it was run in; empty: that of the census."""
     title: str
     style: Literal["async", "sync"]
     dialect: str
@@ -173,10 +178,21 @@ class ClientCensus(Value):
     """Version of the interpreter, which decides about a few exceptions."""
     runs: tuple[ScenarioConduct, ...] = ()
     inexpressible: tuple[Hindrance, ...] = ()
-    """Scenarios that its dialect cannot express."""
+    """Scenarios that its dialect cannot express, or that are about what it never does."""
     cannot: tuple[str, ...] = ()
     """What it does in the real world and not in the simulated one."""
     tally: Tally = Tally()
+
+    @property
+    def client(self) -> str:
+        """The id without the environment."""
+        return self.id.removesuffix(f"@{self.environment}") if self.environment else self.id
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """Versions of all that it consists of; a client for Node has no Python."""
+        own = {} if "node" in self.distributions else {"Python": self.python}
+        return self.distributions | own
 
 
 class Absent(Value):

@@ -214,13 +214,17 @@ def _wait(model: ErrorModel, step: Step, ruling: Ruling, known_ns: int, retry_nu
                 nominal_ns=asked.wait_ns,
                 basis=asked.basis + suffix,
             )
+    interval = policy.interval(retry_number)
     nominal_ns = policy.backoff.nominal_ns(retry_number)
+    basis = f"{format_duration(nominal_ns)}{_width(policy.jitter)}"
+    if retry_number <= len(policy.waits):
+        nominal_ns, basis = interval.low_ns, f"wait {retry_number} of the table"
     return Wait(
         retry_number=retry_number,
-        interval=policy.interval(retry_number),
+        interval=interval,
         exact=False,
         nominal_ns=nominal_ns,
-        basis=f"{format_duration(nominal_ns)}{_width(policy.jitter)}{suffix}",
+        basis=f"{basis}{suffix}",
     )
 
 

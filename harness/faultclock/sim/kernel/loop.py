@@ -29,6 +29,7 @@ from faultclock.sim.kernel.handles import (
     new_timer,
 )
 from faultclock.sim.kernel.kernel import Kernel
+from faultclock.sim.kernel.lanes import Lane
 from faultclock.sim.kernel.waits import SHOWN_NS, call_of, pending_tasks, task_stack
 
 Callback = Callable[..., object]
@@ -60,6 +61,7 @@ class KernelLoop(asyncio.BaseEventLoop):
         backlog: callbacks that came due meanwhile.
         hash_numbers: of its tasks and futures.
         number: 1-based, in the order in which loops were made in its world.
+        lane: of its callbacks, as soon as there is one; None where the order is not explored.
     """
 
     # What the base class has, and typeshed leaves out.
@@ -100,6 +102,7 @@ class KernelLoop(asyncio.BaseEventLoop):
         )
         kernel.loops_made += 1
         self.number = kernel.loops_made
+        self.lane: Lane | None = None
         kernel.loops[self] = None
 
     # ------------------------------------------------------------------ time and callbacks

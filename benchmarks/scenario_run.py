@@ -1,7 +1,7 @@
-"""A whole scenario run of the unmodified OpenAI SDK against the same call without Faultclock.
+"""A whole run against the same exchanges without Faultclock: of the reference, of the OpenAI SDK.
 
-The simulated run has all of the SDK's network code in it, the provider's side, and a sealed trace;
-`_sdk_calls.py` says what the peers have.
+A simulated run has all of the client's network code in it, the provider's side, and a sealed trace;
+`_floor.py` and `_sdk_calls.py` say what the peers have. An explored run is drawn, made and judged.
 """
 
 from __future__ import annotations
@@ -11,19 +11,25 @@ import os
 from collections.abc import Callable, Iterator
 from functools import partial
 
+from benchmarks._floor import two_exchanges
 from benchmarks._table import Row, Size, installed, rows_of
 from benchmarks._turns import Aside, best_ms
 from faultclock.cli.selection import fitting, playable
+from faultclock.explore.engine import ExploreRequest, explore
 from faultclock.load.error_model import load_error_model
 from faultclock.load.scenario import find_scenarios
 from faultclock.model.report.finding import Report
+from faultclock.model.scenario.scenario import Scenario
+from faultclock.oracle.judge import Judge
 from faultclock.run.bind_scenario import bind_scenario
 from faultclock.run.execute import execute, simulate
 from faultclock.run.prepare import prepare
 from faultclock.run.process.isolate import run_isolated
 from faultclock.run.suite import SuiteRequest, run_suite
+from faultclock.subjects.binding import Binding
 
 SCENARIO = "rate-limits/retry-after-integer"
+FLOOR = "h11 on both sides in memory"
 MOCKED = "openai-async on MockTransport"
 PEERS = {"the OpenAI SDK": installed("openai")}
 
@@ -60,24 +66,46 @@ def suite(
     return partial(run_suite, request)
 
 
+def explored(scenario: Scenario, binding: Binding, runs: int) -> None:
+    """Explore a scenario, with one worker, by the model `common`."""
+    model = load_error_model("common")
+    request = ExploreRequest(
+        scenarios=(scenario,), binding=binding, subject_spec=binding.id, model=model, runs=runs
+    )
+    assert len(explore(request).groups) == 0
+
+
+def pieces_of(subject: str, scenario: Scenario) -> Iterator[tuple[str, Callable[[], object]]]:
+    """Yield what is measured of a subject, by its name."""
+    binding = prepare(subject)
+    bound = bind_scenario(scenario, binding)
+    judge = Judge(load_error_model("common"))
+    yield f"{subject}, inline", partial(execute, bound, binding, 0)
+    yield f"{subject}, judged", lambda: judge.judge(execute(bound, binding, 0))
+    alone = partial(simulate, bound, binding, 0)
+    yield f"{subject}, isolated", partial(run_isolated, alone, wall_limit_s=30)
+
+
 def measure(size: Size) -> Iterator[Row]:
-    """Yield one run by each subject and peer, and a run of all scenarios of the reference."""
+    """Yield one run by each subject and peer, and many by the reference."""
     logging.disable(logging.CRITICAL)
-    aside, subjects = None, ["reference"]
+    peers, subjects = {FLOOR: {FLOOR: two_exchanges}}, {FLOOR: ("reference",)}
     if PEERS["the OpenAI SDK"]:
         from benchmarks._sdk_calls import CALLS
 
-        aside = Aside(CALLS)
-        subjects += ["openai-async", "openai-sync"]
+        peers[MOCKED], subjects[MOCKED] = CALLS, ("openai-async", "openai-sync")
+    asides = {peer: Aside(calls) for peer, calls in peers.items()}
     (found,) = find_scenarios((SCENARIO,))
-    pieces: dict[str, Callable[[], object]] = {"fork and wait, nothing else": fork_and_wait}
-    for subject in subjects:
-        binding = prepare(subject)
-        scenario = bind_scenario(found.scenario, binding)
-        alone = partial(simulate, scenario, binding, 0)
-        pieces[f"{subject}, inline"] = partial(execute, scenario, binding, 0)
-        pieces[f"{subject}, isolated"] = partial(run_isolated, alone, wall_limit_s=30)
-    yield from rows_of(SCENARIO, "ms", best_ms(pieces, size, aside), MOCKED)
+    explorations: dict[str, Callable[[], object]] = {}
+    runs = size.of(100, 2)
+    for peer, names in subjects.items():
+        pieces = dict(piece for name in names for piece in pieces_of(name, found.scenario))
+        pieces["fork and wait, nothing else"] = fork_and_wait
+        case = f"{SCENARIO} by {names[0]}"
+        yield from rows_of(case, "ms", best_ms(pieces, size, asides[peer]), peer)
+        explorations[names[0]] = partial(explored, found.scenario, prepare(names[0]), runs)
+    taken_ms = best_ms(explorations, size)
+    yield from rows_of("explored", "ms a run", {name: ms / runs for name, ms in taken_ms.items()})
     run_all = suite("reference", size.of((), (SCENARIO,)))
     runs = len(run_all().runs)
     taken_ms = best_ms({"reference, judged, two jobs": run_all}, size)

@@ -21,6 +21,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -59,12 +60,12 @@ def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _recorded_events_fit_the_catalogue() -> Iterator[None]:
     """Check what each run of this session records where its trace is sealed."""
     from faultclock.model.trace.event_check import check_events
-    from faultclock.model.trace.trace import trace_digest
+    from faultclock.model.trace.trace import Trace
     from faultclock.run.process.run_once import _OBSERVERS
 
     seen: set[Any] = set()
 
-    def checked(header: Any, events: Any) -> str:
+    def checked(header: Any, events: Any, *rest: Any, **ended: Any) -> Trace:
         fresh = []
         for event in events:
             fields = tuple((name, type(value)) for name, value in event.payload.items())
@@ -72,11 +73,11 @@ def _recorded_events_fit_the_catalogue() -> Iterator[None]:
                 seen.add(shape)
                 fresh.append(event)
         check_events(fresh)
-        return trace_digest(header, events)
+        return Trace.sealed(header, events, *rest, **ended)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("faultclock.run.execute.trace_digest", checked)
+        patch.setattr("faultclock.run.execute.Trace", SimpleNamespace(sealed=checked))
         # It is no subject that replaces it.
-        watched = tuple(item for item in _OBSERVERS._kept if item[1] != "trace_digest")
+        watched = tuple(item for item in _OBSERVERS._kept if item[1] != "Trace")
         patch.setattr(_OBSERVERS, "_kept", watched)
         yield

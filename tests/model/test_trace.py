@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -43,6 +44,16 @@ def test_a_trace_is_a_header_its_events_and_a_footer() -> None:
 def test_the_order_of_payload_fields_does_not_show() -> None:
     """A dict's order is an accident of the code that built it."""
     assert list(trace_lines(trace({"a": 1, "b": 2}))) == list(trace_lines(trace({"b": 2, "a": 1})))
+
+
+def test_a_sealed_trace_that_is_changed_has_another_digest_than_its_footer() -> None:
+    """A digest that was made once is that of the trace that it was made of."""
+    made = trace({"a": 1})
+    sealed = Trace.sealed(made.header, made.events, ended_at_ns=0, ending="completed")
+    assert sealed == made
+    assert sealed.digest == sealed.footer.digest
+    changed = replace(sealed, events=trace({"a": 2}).events)
+    assert changed.digest == trace({"a": 2}).footer.digest != changed.footer.digest
 
 
 def test_a_changed_fact_changes_the_digest() -> None:

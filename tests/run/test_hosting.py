@@ -8,6 +8,8 @@ import sys
 import time
 from dataclasses import fields
 from pathlib import Path
+from typing import ClassVar
+from weakref import WeakSet
 
 import pytest
 
@@ -161,6 +163,30 @@ def _misbehaves(binding: Binding, kind: str) -> object:
 
 def _number(binding: Binding) -> int:
     return 7
+
+
+def test_a_session_keeps_nothing_of_what_was_done_in_it() -> None:
+    """Inline runs share its process, and there may be a million of them."""
+    binding = hosted("reference")
+    kept = max(where_loaded(binding, int, _left_behind) for _ in range(50))
+    assert kept < 10 * gc.get_threshold()[0]
+
+
+class _Cycle:
+    """Refers to itself, as a world does."""
+
+    made: ClassVar[WeakSet[_Cycle]] = WeakSet()
+
+    def __init__(self) -> None:
+        self.itself = self
+        self.made.add(self)
+
+
+def _left_behind(binding: Binding) -> int:
+    """Leave cycles behind, and return how many there are."""
+    for _ in range(gc.get_threshold()[0]):
+        _Cycle()
+    return len(_Cycle.made)
 
 
 def test_second_runs_have_a_session_of_their_own() -> None:

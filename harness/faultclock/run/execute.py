@@ -8,7 +8,6 @@ have several lives in one run: `lives` goes on from here.
 from __future__ import annotations
 
 import platform
-from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
 
@@ -16,14 +15,8 @@ import faultclock
 from faultclock.errors import InputError
 from faultclock.model.scenario.scenario import Scenario, scenario_digest
 from faultclock.model.tape import BLANK, PLAIN, SCENARIO_STREAMS, Chance, Tape
-from faultclock.model.trace.trace import (
-    EndingReason,
-    Trace,
-    TraceEvent,
-    TraceFooter,
-    TraceHeader,
-    trace_digest,
-)
+from faultclock.model.trace.notes import RunNotes
+from faultclock.model.trace.trace import EndingReason, Trace, TraceEvent, TraceHeader
 from faultclock.run.bind_scenario import bind_scenario
 from faultclock.run.lives import live
 from faultclock.run.run_request import Made, made_of
@@ -75,8 +68,7 @@ def sealed(header: TraceHeader, made: Made, played: Tape = BLANK) -> Trace:
     if not tape.is_blank:
         header = header.model_copy(update={"tape": tape})
     events = tuple(TraceEvent(*fact) for fact in made.facts)
-    trace = seal(header, events, made.ending, made.detail, made.ended_at_ns)
-    return replace(trace, notes=made.notes)
+    return seal(header, events, made.ending, made.detail, made.ended_at_ns, made.notes)
 
 
 def seal(
@@ -85,16 +77,12 @@ def seal(
     ending: EndingReason,
     detail: tuple[str, ...],
     ended_at_ns: int,
+    notes: RunNotes | None = None,
 ) -> Trace:
     """Close a trace with its footer."""
-    footer = TraceFooter(
-        events=len(events),
-        ended_at_ns=ended_at_ns,
-        ending=ending,
-        detail=detail,
-        digest=trace_digest(header, events),
+    return Trace.sealed(
+        header, events, notes, ending=ending, detail=detail, ended_at_ns=ended_at_ns
     )
-    return Trace(header=header, events=events, footer=footer)
 
 
 def trace_header(scenario: Scenario, binding: Binding, seed: int) -> TraceHeader:

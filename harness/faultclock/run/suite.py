@@ -124,6 +124,7 @@ def run_suite(
         for position, of_scenario in groupby(all_done, key=_position):
             # Runs that differ in nothing but the seed; what a sweep makes of them is no such thing.
             group = bench.twice.group()
+            seeds = len(_seeds(request, request.scenarios[position]))
             for done in of_scenario:
                 stored = on_trace(done.trace) if on_trace is not None else None
                 replay = _replay(request, done.trace)
@@ -138,7 +139,7 @@ def run_suite(
                 log.add(run)
                 if on_run is not None:
                     on_run(run)
-                if done.case.crash is None:
+                if done.case.crash is None and seeds > 1:
                     group.add(done)
                     sample = done.trace
                 if ends_with(run):
@@ -146,7 +147,7 @@ def run_suite(
                     left = tuple(not_run_after(planned, position, run, sweep=request.sweep))
                     break
             # A verdict on some of the seeds would not be one on the scenario.
-            if group.runs and group.runs == len(_seeds(request, request.scenarios[position])):
+            if group.runs and group.runs == seeds:
                 seeds_findings += over_seeds(group.findings(), sample)
             if left is not None:
                 break

@@ -17,7 +17,7 @@ from faultclock.model.report.evidence import Evidence, Judged, StoredTrace
 from faultclock.model.report.exploration import Coordinates
 from faultclock.model.report.finding import Finding, RunReport
 from faultclock.model.scenario.scenario import Scenario, scenario_digest
-from faultclock.model.trace.trace import CUT_SHORT, SubjectInfo, Trace, trace_digest
+from faultclock.model.trace.trace import CUT_SHORT, SubjectInfo, Trace
 from faultclock.oracle.judge import Judge, judge_seeds
 from faultclock.run.expand import crash_event, crash_points, variant_of
 from faultclock.run.report import assemble, over_seeds, replay_command, run_report
@@ -191,7 +191,7 @@ class Judging:
         header, footer = trace.header, trace.footer
         if entry != stored(entry.name, trace):
             yield "the trace of this name is of another run"
-        if footer.digest != trace_digest(header, trace.events):
+        if footer.digest != trace.digest:
             yield "the digest in its footer is not that of the trace"
         if not trace.is_virtual:
             yield "it was not made in virtual time"

@@ -21,7 +21,7 @@ from faultclock.load.foreign.values import ABSENT, at, instant_ns, label
 from faultclock.load.located.tree import Place, refused
 from faultclock.load.yaml_file import read_bytes
 from faultclock.model.foreign_map import ForeignEvent, ForeignMap
-from faultclock.model.trace.trace import EndingReason, Trace, TraceEvent, TraceFooter, trace_digest
+from faultclock.model.trace.trace import EndingReason, Trace, TraceEvent
 
 #: A day of a busy production log.
 _BYTES_MAX = 200_000_000
@@ -239,15 +239,13 @@ class _Reader:
         )
         cut = () if complete else tuple(self._cut())
         ending: EndingReason = "log_cut" if cut else "completed"
-        events = tuple(self.events)
-        footer = TraceFooter(
-            events=len(events),
+        return Trace.sealed(
+            header,
+            tuple(self.events),
             ended_at_ns=self.at_ns,
             ending=ending,
             detail=(*cut[:_NAMED_MAX], *((f"{len(cut)} in all",) if len(cut) > _NAMED_MAX else ())),
-            digest=trace_digest(header, events),
         )
-        return Trace(header=header, events=events, footer=footer)
 
     def _cut(self) -> list[str]:
         """Return in words the runs that may have been cut off."""

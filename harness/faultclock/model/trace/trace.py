@@ -158,6 +158,34 @@ class Trace:
     events: tuple[TraceEvent, ...]
     footer: TraceFooter
     notes: RunNotes | None = field(default=None, compare=False)
+    #: Where `digest` keeps what it has made.
+    _digest: list[str] = field(init=False, default_factory=list, compare=False, repr=False)
+
+    @classmethod
+    def sealed(
+        cls,
+        header: TraceHeader,
+        events: tuple[TraceEvent, ...],
+        notes: RunNotes | None = None,
+        **ended: Any,
+    ) -> Trace:
+        """Return a trace that is closed with its footer.
+
+        Args:
+            ended: what the footer says of the end.
+        """
+        digest = trace_digest(header, events)
+        footer = TraceFooter(events=len(events), digest=digest, **ended)
+        trace = cls(header=header, events=events, footer=footer, notes=notes)
+        trace._digest.append(digest)
+        return trace
+
+    @property
+    def digest(self) -> str:
+        """The digest of header and events as they are, whatever the footer says; made once."""
+        if not self._digest:
+            self._digest.append(trace_digest(self.header, self.events))
+        return self._digest[0]
 
     @property
     def is_virtual(self) -> bool:

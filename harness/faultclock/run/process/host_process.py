@@ -101,8 +101,9 @@ def _session(descriptor: int, subject: Any, *, is_beside: bool) -> NoReturn:
     """Answer until the stream is closed."""
     code = 1
     keep_from_children(descriptor)
-    # A collection would touch every object of the parent's, and each touched page is copied.
-    gc.disable()
+    # A collection may look at what runs leave behind, and not at the parent's objects: to touch a
+    # page of them is to copy it.
+    gc.freeze()
     kept = rearrange() if is_beside else []
     try:
         while True:

@@ -64,34 +64,16 @@ def new_handle(
 
 
 class SimTimerHandle(events.TimerHandle):
-    """A callback that is due at a time."""
+    """A callback that is due at a time. Made by `new_timer`."""
 
     __slots__ = ("_begun", "_maker")
 
+    _loop: KernelLoop
+    _when: int
     #: The task that set it; None where none did, or where the order is not explored.
     _maker: asyncio.Task[Any] | None
     #: When the task that waits for it began to, and the task; None where nothing looks at waits.
     _begun: tuple[int, asyncio.Task[Any]] | None
-
-    def __init__(
-        self,
-        at_ns: int,
-        callback: Callable[..., object],
-        args: tuple[Any, ...],
-        loop: KernelLoop,
-        context: Context | None = None,
-    ) -> None:
-        self._context = copy_context() if context is None else context
-        self._loop = loop
-        self._callback = callback
-        self._args = args
-        self._cancelled = False
-        self._repr = None
-        self._source_traceback = extract_stack() if loop._debug else None
-        self._begun = self._maker = None
-        # Comparing and hashing do with nanoseconds; only `when` must be seconds.
-        self._when = at_ns
-        self._scheduled = False
 
     def _run(self) -> None:
         begun = self._begun
@@ -100,9 +82,38 @@ class SimTimerHandle(events.TimerHandle):
             self._loop.show_wait(*begun)
         SimHandle._run(self)  # type: ignore[arg-type]
 
+    def cancel(self) -> None:
+        """Never call it, and let go of the task that waits; its entry is dropped when it is due."""
+        if not self._cancelled:
+            self._begun = None
+            events.Handle.cancel(self)
+
     def when(self) -> float:
         """Return the loop time at which it is due, in seconds."""
         return monotonic_seconds(self._when)
+
+
+def new_timer(
+    at_ns: int,
+    callback: Callable[..., object],
+    args: tuple[Any, ...],
+    loop: KernelLoop,
+    context: Context | None,
+) -> SimTimerHandle:
+    """Return a timer, made as `new_handle` makes a handle."""
+    timer: Any = _allocate(SimTimerHandle)
+    timer._context = copy_context() if context is None else context
+    timer._loop = loop
+    timer._callback = callback
+    timer._args = args
+    timer._cancelled = False
+    timer._repr = None
+    timer._source_traceback = extract_stack() if loop._debug else None
+    timer._begun = timer._maker = None
+    # Comparing and hashing do with nanoseconds; only `when` must be seconds.
+    timer._when = at_ns
+    timer._scheduled = False
+    return timer  # type: ignore[no-any-return]
 
 
 def _report(handle: Any, error: BaseException) -> None:

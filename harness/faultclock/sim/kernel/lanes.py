@@ -20,11 +20,14 @@ import hashlib
 import re
 from collections import deque
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from faultclock.sim.kernel.actors import Deadline, Wake
 from faultclock.sim.kernel.env import Call, Entry
 from faultclock.sim.kernel.handles import SimHandle, SimTimerHandle
+
+if TYPE_CHECKING:
+    from faultclock.sim.kernel.loop import KernelLoop
 
 #: Addresses, and numbers that are as long as one: what `repr`, `id` and `hash` put into names.
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{5,}|[0-9]{12,}")
@@ -84,7 +87,7 @@ class Lanes:
         """Return the lane of an entry that is not cancelled."""
         kind = entry.__class__
         if kind is SimHandle:
-            return self._of("loop", entry._loop.number)
+            return entry._loop.lane or self._of_loop(entry._loop)
         if kind is SimTimerHandle:
             return self._of_timer(entry)
         if kind is Wake:
@@ -98,11 +101,11 @@ class Lanes:
         return self._of("world", None)
 
     def _of_timer(self, timer: SimTimerHandle) -> Lane:
-        number = timer._loop.number
-        soon = self._of("loop", number)
+        soon = self._of_loop(timer._loop)
         if soon.head is not None:
             # A loop looks at its timers after what it has to do already: none can overtake that.
             return soon
+        number = timer._loop.number
         task: Any = timer._maker
         if task is None:
             return self._of("timer", number)
@@ -111,6 +114,11 @@ class Lanes:
         except AttributeError:
             lane = self._of_new_task(task, number)
         return lane
+
+    def _of_loop(self, loop: KernelLoop) -> Lane:
+        if loop.lane is None:
+            loop.lane = self._of("loop", loop.number)
+        return loop.lane
 
     def _of(self, kind: str, which: Any) -> Lane:
         key = (kind, which)

@@ -8,25 +8,32 @@ seconds, because asyncio's is; on the queue it is an integer of nanoseconds, so 
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from contextvars import Context
-from itertools import count
+from functools import partial
+from itertools import count, repeat, starmap
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from faultclock.sim.kernel.actors import Actor, current
 from faultclock.sim.kernel.clock import FOREVER_NS, MONOTONIC_BASE_NS, SECOND_NS, seconds_to_ns
 from faultclock.sim.kernel.escapes import SimEscape, call_site, refuse
-from faultclock.sim.kernel.handles import SimFuture, SimHandle, SimTask, SimTimerHandle, new_handle
+from faultclock.sim.kernel.handles import (
+    SimFuture,
+    SimHandle,
+    SimTask,
+    SimTimerHandle,
+    new_handle,
+    new_timer,
+)
 from faultclock.sim.kernel.kernel import Kernel
+from faultclock.sim.kernel.lanes import Lane
 from faultclock.sim.kernel.waits import SHOWN_NS, call_of, pending_tasks, task_stack
 
 Callback = Callable[..., object]
 
-_frame = sys._getframe
 #: A timer this late is never put on the queue: see FOREVER_NS.
 _NEVER_NS = FOREVER_NS - MONOTONIC_BASE_NS
 
@@ -54,6 +61,7 @@ class KernelLoop(asyncio.BaseEventLoop):
         backlog: callbacks that came due meanwhile.
         hash_numbers: of its tasks and futures.
         number: 1-based, in the order in which loops were made in its world.
+        lane: of its callbacks, as soon as there is one; None where the order is not explored.
     """
 
     # What the base class has, and typeshed leaves out.
@@ -86,8 +94,15 @@ class KernelLoop(asyncio.BaseEventLoop):
         self._clock_resolution = 1 / SECOND_NS
         self._future_class: type[asyncio.Future[Any]] = asyncio.Future
         self._enqueue = kernel.env.ready.append
+        # All of this is C, so `globals` answers for the code that wants a future. To make a frame
+        # object of that code, in order to ask it, would take twice as long as the future itself.
+        globals_of_caller = starmap(globals, repeat(()))
+        self.create_future = partial(  # type: ignore[method-assign]
+            next, map(self._new_future, globals_of_caller)
+        )
         kernel.loops_made += 1
         self.number = kernel.loops_made
+        self.lane: Lane | None = None
         kernel.loops[self] = None
 
     # ------------------------------------------------------------------ time and callbacks
@@ -156,7 +171,7 @@ class KernelLoop(asyncio.BaseEventLoop):
     ) -> SimTimerHandle:
         if self._closed or self._debug:
             self._check(callback, "call_at")
-        handle = SimTimerHandle(at_ns, callback, args, self, context)
+        handle = new_timer(at_ns, callback, args, self, context)
         kernel, now_ns = self.kernel, self.env._now
         if kernel.explored or kernel.watcher is not None:
             task = asyncio.current_task(self)
@@ -175,10 +190,6 @@ class KernelLoop(asyncio.BaseEventLoop):
                 self._check_thread()
             self._check_callback(callback, name)
 
-    def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
-        """Let go of the task that waited; the entry itself is dropped when its time comes."""
-        handle._begun = None  # type: ignore[attr-defined]
-
     def show_wait(self, from_ns: int, task: asyncio.Task[Any]) -> None:
         """Show the world's watcher that a task has waited until now."""
         watcher = self.kernel.watcher
@@ -187,10 +198,13 @@ class KernelLoop(asyncio.BaseEventLoop):
 
     # ------------------------------------------------------------------ tasks and futures
 
-    def create_future(self) -> asyncio.Future[Any]:
-        """Return a future; see `handles` for why it is of asyncio's own class for asyncio."""
-        caller: str = _frame(1).f_globals.get("__name__", "")
-        if caller.startswith("asyncio."):
+    def _new_future(self, caller: Mapping[str, Any]) -> asyncio.Future[Any]:
+        """Return a future; see `handles` for why it is of asyncio's own class for asyncio.
+
+        Args:
+            caller: the names of the module that wants it.
+        """
+        if caller.get("__package__") == "asyncio":
             return self._future_class(loop=self)
         return SimFuture(loop=self)
 

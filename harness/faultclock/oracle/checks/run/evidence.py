@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.scenario.rule import rules_in
 from faultclock.model.scenario.service_host import would_answer_in_one_line
-from faultclock.model.trace.trace import Trace, TraceEvent, TraceFooter, trace_digest
+from faultclock.model.trace.trace import Trace, TraceEvent, TraceFooter
 from faultclock.oracle.check import Verdicts, check, held, unproven
 from faultclock.oracle.checks.run.unserved import unserved
 from faultclock.oracle.checks.run.unused import contradicted, unused
@@ -108,7 +108,7 @@ def _unasked(history: History) -> Iterator[str]:
 def _inconsistencies(trace: Trace) -> Iterator[str]:
     if trace.footer.events != len(trace.events):
         yield f"the footer counts {trace.footer.events} events, there are {len(trace.events)}"
-    if trace.footer.digest != trace_digest(trace.header, trace.events):
+    if trace.footer.digest != trace.digest:
         yield "the digest in the footer is not that of the trace"
     seq, at_ns = 0, 0
     for event in trace.events:

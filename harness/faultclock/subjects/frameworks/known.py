@@ -144,8 +144,6 @@ FRAMEWORKS = (
         name="CrewAI",
         extra="crewai",
         distributions=("crewai",),
-        # Its newest version (crewai_core 1.15.30, version.py, 126).
-        unreachable=("pypi.org",),
         style="sync",
     ),
     Known(

@@ -75,7 +75,8 @@ class AgentTarget:
 
     def because(self, tools: tuple[ToolScript, ...]) -> str:
         """Return what it was taken for an agent with: its tools, and how it is run."""
-        names = ", ".join(f"{it.name}{' (needs a yes)' if it.gated else ''}" for it in tools)
+        marks = {(True, False): " (needs a yes)", (False, True): " (only reads)"}
+        names = ", ".join(f"{it.name}{marks.get((it.gated, it.reads), '')}" for it in tools)
         said = f"its own tools are {names}" if tools else "it has no tools of its own"
         if self.style == "sync" and self.known.style == "async":
             said += "; something in it cannot be awaited, so it is called as a blocking program"

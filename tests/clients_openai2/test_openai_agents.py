@@ -136,6 +136,42 @@ def test_a_tool_behind_another_agent_is_called(name: str, tool: str, program: Pa
     assert trace.footer.ending == "completed"
 
 
+_MANAGER = """
+from agents import Agent, OpenAIChatCompletionsModel, function_tool
+from openai import AsyncOpenAI
+
+
+@function_tool(timeout=30, failure_error_function=lambda context, error: "It failed.")
+async def write_note(path: str, text: str = "") -> str:
+    "Write a note."
+    return "written"
+
+
+model = OpenAIChatCompletionsModel("gpt-5.2", AsyncOpenAI(api_key="sk-test"))
+worker = Agent(name="Worker", model=model, tools=[write_note])
+do_work = worker.as_tool("do_work", "Does work.")
+agent = Agent(name="Manager", model=model, tools=[do_work])
+"""
+
+
+@pytest.mark.parametrize(
+    ("scenario", "broken"),
+    [
+        ("shared/tool-fails", set()),
+        ("common/agents/killed-between-two-effects", set()),
+        ("common/agents/limited-right-after-an-effect-in-each-step", set()),
+        ("provider-transient/too-long-after-a-tool", set()),
+        # The manager has no limit within 59 requests; each worker has one of ten turns.
+        ("tools/loop-bound", {"COMMON-END-04"}),
+    ],
+)
+def test_an_agent_that_is_a_tool_loses_no_results(
+    scenario: str, broken: set[str], tmp_path: Path
+) -> None:
+    """It has a conversation of its own; two of them at once ask the same and get the same ids."""
+    assert broken_by(tmp_path / "manager.py", _MANAGER, scenario) == broken
+
+
 def test_a_session_of_the_users_own_is_resumed(program: Path) -> None:
     """A SQLite database in the folder of the run; the store of the scenario is not asked."""
     trace = _played(_taken(program, "make_agent"), "resume-drift/closed-session-is-resumed")

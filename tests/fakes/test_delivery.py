@@ -171,6 +171,12 @@ def test_a_corrupt_event_stream_is_corrupt_in_its_data() -> None:
     assert body_of(sequence) == b"event: first\ndata: \x1a\x1a\x1a\x1a: 1}\n\n" + event
 
 
+def test_a_corrupt_body_is_corrupt_wherever_it_is_said_to_be() -> None:
+    """An offset behind the data of a short event falls on the last byte there is."""
+    answer = replace(STREAM, chunks=(b"data: 1\n\n",), end_marker=b"", chunks_before_finish=0)
+    assert body_of(steps(answer, kind="corrupt_body", at_byte=8)) == b"data: 1\n\x1a"
+
+
 @given(st.integers(1, 30))
 def test_a_slow_drip_is_the_whole_answer_in_steps(size: int) -> None:
     """Each step but the last is full, and one wait lies between two."""

@@ -185,6 +185,111 @@ def test_an_effect_is_not_repeated_by_a_turn_that_begins_anew(knows: bool, said:
     assert verdict(built.tells("c2", value()).says().ends(), "tools.effects") == said
 
 
+def test_a_turn_that_begins_anew_at_another_time_of_day_is_found_all_the_same() -> None:
+    """Its first message differs, and says nothing of what was done."""
+    built = TurnBuilder().turn().wants("c1 ls")
+    built.happens(built.calls("c1"), "c1")
+    built.tells("c1", value())
+    built.fails(429).after("2s")
+    built.messages[:] = [{**built.messages[0], "content_sha256": "0" * 64}]
+    built.wants("c2 ls")
+    built.happens(built.calls("c2"), "c2")
+    assert verdict(built.tells("c2", value()).says().ends(), "tools.effects") == "FAIL"
+
+
+def test_one_answer_may_ask_for_the_same_twice() -> None:
+    """Neither call could know of the other."""
+    built = TurnBuilder().turn().wants("c1 ls", "c2 ls")
+    for call in ("c1", "c2"):
+        built.happens(built.calls(call), call)
+        built.tells(call, value())
+    assert verdict(built.says().ends(), "tools.effects") == "PASS"
+
+
+def test_a_request_that_says_more_may_say_what_was_done() -> None:
+    """In words that nobody else can read."""
+    built = TurnBuilder().turn().wants("c1 ls")
+    built.happens(built.calls("c1"), "c1")
+    built.messages[:] = [built.messages[0], {"role": "user", "content_sha256": "1" * 64}]
+    built.wants("c2 ls")
+    built.happens(built.calls("c2"), "c2")
+    assert verdict(built.tells("c2", value()).says().ends(), "tools.effects") == "PASS"
+
+
+def test_what_a_summary_says_of_an_effect_is_not_known() -> None:
+    """Another answer came in between, and the turn goes on with what that says."""
+    built = TurnBuilder().turn().wants("c1 ls")
+    built.happens(built.calls("c1"), "c1")
+    built.messages[:] = [{"role": "user", "content_sha256": "1" * 64}]
+    built.says("A summary.")
+    built.messages[:] = [{"role": "user", "content_sha256": "2" * 64}]
+    built.wants("c2 ls")
+    built.happens(built.calls("c2"), "c2")
+    assert verdict(built.tells("c2", value()).says().ends(), "tools.effects") == "PASS"
+
+
+@pytest.mark.parametrize("dated", [False, True], ids=["same", "at another time of day"])
+@pytest.mark.parametrize(("told", "said"), [(True, "PASS"), (False, "FAIL")])
+def test_an_agent_that_is_a_tool_has_a_conversation_of_its_own(
+    told: bool, said: str, dated: bool
+) -> None:
+    """Its requests need no results of the one that called it, which needs them when it goes on."""
+    built = TurnBuilder().turn()
+    asked = list(built.messages)
+    built.wants("c1 ls")
+    outer = list(built.messages) if told else asked
+    built.messages[:] = [{"role": "user", "content_sha256": "1" * 64}]
+    if not (dated and not told):
+        built.wants("c2 ls").runs("c2").tells("c2", value()).says()
+    built.messages[:] = outer
+    if dated:
+        built.messages[0] = {**outer[0], "content_sha256": "2" * 64}
+    if told:
+        built.tells("c1", value())
+    assert verdict(built.says().ends(), "tools.paired") == said
+
+
+@pytest.mark.parametrize(("executions", "said"), [(2, "PASS"), (3, "FAIL")])
+def test_two_agents_that_ask_the_same_at_once_have_an_effect_each(
+    executions: int, said: str
+) -> None:
+    """The simulated model may give both the same id; of three effects one is too many."""
+    built = TurnBuilder().turn()
+    built.will_want("c1 ls")
+    connections, exchanges = [built.connect(), built.connect()], []
+    for number, connection in enumerate(connections):
+        built.messages[:] = [{"role": "user", "content_sha256": str(number) * 64}]
+        exchanges.append(built.ask(connection))
+    for connection, exchange in zip(connections, exchanges, strict=True):
+        built.answer(connection, exchange)
+        built.end_exchange(connection, exchange, "complete", finish_reason="tool_calls")
+        built.deliver(connection)
+    for _ in range(executions):
+        built.happens(built.calls("c1"), "c1")
+    built.messages[:] = [{"role": "user", "content_sha256": "2" * 64}]
+    assert verdict(built.says().ends(), "tools.effects") == said
+
+
+def test_an_id_that_is_given_again_later_takes_no_effect_off_the_one_before() -> None:
+    """The first call was never made, and the second one was made twice."""
+    built = TurnBuilder().turn().wants("c1 ls").tells("c1", value())
+    built.wants("c1 ls")
+    for _ in range(2):
+        built.happens(built.calls("c1"), "c1")
+    assert verdict(built.tells("c1", value()).says().ends(), "tools.effects") == "FAIL"
+
+
+def test_what_an_agent_that_is_a_tool_leaves_open_is_over() -> None:
+    """Its conversation ends with an error, and that of its caller goes on."""
+    built = TurnBuilder().turn().wants("c1 ls")
+    outer = list(built.messages)
+    built.messages[:] = [{"role": "user", "content_sha256": "1" * 64}]
+    built.wants("c2 ls").runs("c2")
+    built.messages[:] = outer
+    built.tells("c1", value())
+    assert verdict(built.says().ends(), "tools.paired") == "PASS"
+
+
 @pytest.mark.parametrize(
     ("words", "said"), [("the tool failed: no: <secret>", "PASS"), ("<secret> was refused", "FAIL")]
 )

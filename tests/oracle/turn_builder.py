@@ -149,11 +149,7 @@ class TurnBuilder(TraceBuilder):
 
     def wants(self, *calls: str, tokens: int | None = None) -> Self:
         """Let the model ask for tools: `id name {"json": "arguments"}`, or `id name`."""
-        asked = []
-        for item in calls:
-            id_, name, *rest = item.split(" ", 2)
-            asked.append({"id": id_, "name": name, "arguments": rest[0] if rest else "{}"})
-        self._asked, self._tokens = tuple(asked), tokens
+        self.will_want(*calls, tokens=tokens)
         connection = self.connect(self.call)
         exchange = self.ask(connection, self.call)
         self.answer(connection, exchange, call=self.call)
@@ -162,10 +158,19 @@ class TurnBuilder(TraceBuilder):
         )
         self.deliver(connection)
         self.close(connection)
-        facts = [{"id": item["id"], "name": item["name"]} for item in asked]
+        facts = [{"id": item["id"], "name": item["name"]} for item in self._asked]
         self.messages.append(
             {"role": "assistant", "content_sha256": sha256(""), "tool_calls": facts}
         )
+        return self
+
+    def will_want(self, *calls: str, tokens: int | None = None) -> Self:
+        """Have each answer from here on ask for these tools."""
+        asked = []
+        for item in calls:
+            id_, name, *rest = item.split(" ", 2)
+            asked.append({"id": id_, "name": name, "arguments": rest[0] if rest else "{}"})
+        self._asked, self._tokens = tuple(asked), tokens
         return self
 
     def tells(self, tool_call: str, content: str) -> Self:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 
 from faultclock.model.scenario.scenario import scenario_of
@@ -15,6 +17,7 @@ from faultclock.run.doctor.probe import Probed, dialect_of, probe
 from faultclock.run.prepare import prepare
 from faultclock.run.suite import run_one
 from faultclock.subjects.binding import Binding, provider_adapter
+from faultclock.subjects.ports import ProviderRequest
 
 FILE = """
 import asyncio
@@ -308,6 +311,25 @@ def limited(binding: Binding, seed: int) -> Trace:
         }
     )
     return run_one(scenario, binding, seed, isolate=True)
+
+
+async def _looks_around(request: ProviderRequest) -> str:
+    async with httpx2.AsyncClient() as client:
+        try:
+            await client.get("https://news.example.com/version")
+        except httpx2.ConnectError:
+            return "nothing there"
+    return "something there"
+
+
+@pytest.mark.parametrize("unreachable", [(), ("news.example.com",)])
+def test_what_a_framework_asks_for_itself_has_no_address(unreachable: tuple[str, ...]) -> None:
+    """And is no attempt: the provider, which answers at every other host, sees nothing of it."""
+    binding = replace(provider_adapter(id="looks")(_looks_around), unreachable=unreachable)
+    trace = limited(binding, 0)
+    (returned,) = trace.of_kind("call.returned")
+    assert returned.payload["text"] == ("nothing there" if unreachable else "something there")
+    assert any(trace.of_kind("http.request", "net.connect")) != bool(unreachable)
 
 
 @pytest.mark.parametrize("name", ["client", "elsewhere", "blocking", "own_loop", "claude"])

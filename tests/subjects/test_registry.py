@@ -206,12 +206,21 @@ def test_a_missing_library_is_named_as_pip_names_it(module: str, distribution: s
     assert distribution_of(module) == distribution
 
 
-def test_a_file_that_asks_while_it_is_imported_reaches_no_network(adapter: Path) -> None:
+@pytest.mark.parametrize(
+    "asks",
+    [
+        "socket.create_connection(('127.0.0.1', PORT))",
+        "with closing(_socket.socket()) as it: it.connect(('127.0.0.1', PORT))",
+        "with socket.socket(type=socket.SOCK_DGRAM) as it: it.sendto(b'', ('127.0.0.1', PORT))",
+        "socket.gethostbyname('localhost')",
+    ],
+)
+def test_a_file_that_asks_while_it_is_imported_reaches_no_network(asks: str, adapter: Path) -> None:
     """A server that listens on this machine is asked nothing, and the line is named."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-        text = f"import socket\nsocket.create_connection(('127.0.0.1', {port}))\n"
-        error = broken(adapter, text)
+        imports = "import socket, _socket; from contextlib import closing"
+        error = broken(adapter, f"{imports}\n{asks.replace('PORT', str(port))}\n")
         server.setblocking(False)
         with pytest.raises(BlockingIOError):
             server.accept()

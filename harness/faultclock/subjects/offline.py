@@ -2,6 +2,9 @@
 
 A file that asks a model when it is imported would make a real request with a real key. It gets the
 error that a machine without a network gives, and its author sees at which line.
+
+Nothing is replaced, so no module can keep a stand-in for its runs: an audit hook refuses. It sees
+every socket of Python, but neither programs that are started nor extensions with sockets in C.
 """
 
 from __future__ import annotations
@@ -9,35 +12,40 @@ from __future__ import annotations
 import errno
 import os
 import socket
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, NoReturn
+from typing import Any
+
+#: https://docs.python.org/3/library/audit_events.html
+_LOOKUPS = frozenset(
+    {"socket.getaddrinfo", "socket.gethostbyaddr", "socket.gethostbyname", "socket.getnameinfo"}
+)
+_SENDS = frozenset({"socket.connect", "socket.sendmsg", "socket.sendto"})
+
+_depth = 0
+_hooked = False
 
 
 @contextmanager
 def offline() -> Iterator[None]:
-    """Let nothing in this process connect to a host; sockets of this machine's files go on."""
-    looked_up = socket.getaddrinfo
-    connects = {name: getattr(socket.socket, name) for name in ("connect", "connect_ex")}
-    socket.getaddrinfo = _no_address
-    for name, real in connects.items():
-        setattr(socket.socket, name, _refusing(real))
+    """Let nothing in this process reach a host; sockets of this machine's files go on."""
+    global _depth, _hooked
+    if not _hooked:
+        # It cannot be removed.
+        _hooked = True
+        sys.addaudithook(_audit)
+    _depth += 1
     try:
         yield
     finally:
-        socket.getaddrinfo = looked_up
-        for name, real in connects.items():
-            setattr(socket.socket, name, real)
+        _depth -= 1
 
 
-def _no_address(*_: Any, **__: Any) -> NoReturn:
-    raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
-
-
-def _refusing(real: Callable[..., Any]) -> Callable[..., Any]:
-    def connect(self: socket.socket, address: Any) -> Any:
-        if self.family in (socket.AF_INET, socket.AF_INET6):
-            raise OSError(errno.ENETUNREACH, os.strerror(errno.ENETUNREACH))
-        return real(self, address)
-
-    return connect
+def _audit(event: str, args: tuple[Any, ...]) -> None:
+    if not _depth:
+        return
+    if event in _LOOKUPS:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+    if event in _SENDS and args[0].family in (socket.AF_INET, socket.AF_INET6):
+        raise OSError(errno.ENETUNREACH, os.strerror(errno.ENETUNREACH))

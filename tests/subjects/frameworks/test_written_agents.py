@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+import socket
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from faultclock.check.target import take
 from faultclock.errors import SubjectError
 from faultclock.model.trace.trace import Trace, trace_lines
 from faultclock.run.doctor.abilities import abilities_of
 from faultclock.run.doctor.probe import probe
 from faultclock.run.prepare import prepare
 from faultclock.run.suite import run_one
+from faultclock.subjects.adopt import adopt
 from faultclock.subjects.binding import Binding
 from tests.run.conftest import shipped_scenario
 from tests.subjects.frameworks import programs
@@ -155,6 +158,31 @@ def test_a_factory_that_makes_no_agent_is_told(folder: Path) -> None:
     with pytest.raises(SubjectError, match="returns an object of the class str, and no") as raised:
         _taken(folder, PYDANTIC_AI, "create_text_agent")
     assert "@nothing" in (raised.value.hint or "")
+
+
+def test_a_factory_reaches_no_network_when_it_is_tried(tmp_path: Path) -> None:
+    """It is called once before there is a world."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        file = tmp_path / "dials.py"
+        address = server.getsockname()
+        file.write_text(
+            f"import socket\ndef make_agent():\n    socket.create_connection({address})\n"
+        )
+        with pytest.raises(SubjectError, match="to make the agent raised gaierror"):
+            prepare(f"{file}:make_agent")
+
+
+def test_an_agent_whose_tools_need_no_yes_asks_no_person(tmp_path: Path) -> None:
+    """What it was taken for says so, and which of its tools only read."""
+    (tmp_path / "reads.py").write_text(
+        "import httpx2\nfrom pydantic_ai import Agent\nagent = Agent('openai-chat:gpt-5.2')\n"
+        "@agent.tool_plain\ndef get_note(path: str) -> str:\n"
+        "    return httpx2.get('https://notes.example.com').text\n"
+    )
+    # Its tool asks a host that nothing answers, so no run shows what it does.
+    because = take(adopt(f"{tmp_path}/reads.py:agent")).taken_for.because
+    assert because.startswith("its own tools are get_note (only reads); ")
+    assert "asks no person" in because
 
 
 # ---------------------------------------------------------------------- tools, wherever they hang

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import zip_longest
+from itertools import takewhile, zip_longest
 from typing import Any
 
 from faultclock.model.trace.trace import Trace, TraceEvent
 from faultclock.oracle.wire.attempts import Call
-from faultclock.oracle.wire.requests import Attempt
+from faultclock.oracle.wire.requests import Attempt, Request
 
 _ENDS = ("tool.replied", "tool.raised", "tool.stopped")
 
@@ -117,8 +117,8 @@ class Answer:
 
     Attributes:
         known_ns: when it had reached the subject.
-        next: the request that followed in the same turn; None when there was none, or when a
-            stage began anew in between.
+        next: the request that went on with its conversation in the same turn; None when there was
+            none, or when a stage began anew in between.
         in_call: its call.
     """
 
@@ -176,13 +176,18 @@ def answers_of(calls: Sequence[Call], executions: Sequence[Execution]) -> tuple[
     # Ids may be used again by a later answer: an execution belongs to the latest before it.
     owned: dict[tuple[int, str], list[Execution]] = {}
     for execution in executions:
-        for index in reversed(range(len(bare))):
-            asked = bare[index].tool_calls
-            if asked[0].answer.seq < execution.called.seq and any(
-                item.id == execution.tool_call for item in asked
-            ):
-                owned.setdefault((index, execution.tool_call), []).append(execution)
-                break
+        id_ = execution.tool_call
+        given = [
+            index
+            for index, answer in enumerate(bare)
+            if answer.tool_calls[0].answer.seq < execution.called.seq
+            and any(item.id == id_ for item in answer.tool_calls)
+        ]
+        if given:
+            # Two agents that ask the same at once are given the same ids: one execution for each.
+            twins = [it for it in reversed(given) if _at_once(bare[it], bare[given[-1]])]
+            owner = min(twins, key=lambda index: len(owned.get((index, id_), ())))
+            owned.setdefault((owner, id_), []).append(execution)
     return tuple(
         replace(
             answer,
@@ -195,15 +200,20 @@ def answers_of(calls: Sequence[Call], executions: Sequence[Execution]) -> tuple[
     )
 
 
+def _at_once(one: Answer, other: Answer) -> bool:
+    """Return whether each was asked for before the other was given; an answer is so with itself."""
+    asked = (one.attempt.start.seq, other.attempt.start.seq)
+    return max(asked) < min(one.tool_calls[0].answer.seq, other.tool_calls[0].answer.seq)
+
+
 def _answers(call: Call) -> Iterator[Answer]:
-    for request, following in zip_longest(call.requests, call.requests[1:]):
+    for number, request in enumerate(call.requests, 1):
         attempt = request.attempts[-1] if request.attempts else None
         answered = None if attempt is None else attempt.answered
         if attempt is None or answered is None or attempt.outcome != "ok":
             continue
         if not answered.tool_calls:
             continue
-        goes_on = following is not None and not following.begins_stage
         yield Answer(
             in_call=call,
             attempt=attempt,
@@ -220,5 +230,49 @@ def _answers(call: Call) -> Iterator[Answer]:
                 )
                 for place, item in enumerate(answered.tool_calls)
             ),
-            next=following.attempts[0] if goes_on else None,
+            next=_next(call, attempt, answered, call.requests[number:]),
         )
+
+
+def _next(
+    call: Call, attempt: Attempt, answered: TraceEvent, later: Sequence[Request]
+) -> Attempt | None:
+    """Return the attempt that goes on with the conversation of a good answer.
+
+    A turn may have several: an agent that is a tool of another has its own, which begins and ends
+    between two requests of that. What has a call of the answer in it goes on, wherever it stands.
+    Otherwise the next one does, unless it belongs to a conversation that is known already. One that
+    belongs to none is taken for it where the turn returned: it should have gone on.
+    """
+    mine, stage = _messages(attempt), list(takewhile(lambda item: not item.begins_stage, later))
+    # What was under way before the answer does not go on with it.
+    following = [it for item in stage for it in item.attempts if it.start.seq > answered.seq]
+    ids = {str(item.get("id")) for item in answered.tool_calls or ()}
+    named = next((item for item in following if not ids.isdisjoint(_named(item))), None)
+    if named is not None or not mine or not following:
+        return named or next(iter(following), None)
+    begun = [_messages(item.attempts[0]) for item in call.requests[: -len(later)]]
+    others = [item for item in begun if item and not _begins(mine, item)]
+    for item in following:
+        if item.asked is None or _begins(_messages(item), mine):
+            return item
+        if any(_begins(_messages(item), other) for other in others):
+            return None
+    return None if call.end is None or call.raised else following[0]
+
+
+def _messages(attempt: Attempt) -> tuple[Mapping[str, Any], ...]:
+    return () if attempt.asked is None else tuple(attempt.asked.messages)
+
+
+def _begins(messages: Sequence[Mapping[str, Any]], with_: Sequence[Mapping[str, Any]]) -> bool:
+    return messages[: len(with_)] == with_
+
+
+def _named(attempt: Attempt) -> set[str]:
+    """Return the ids of the tool calls that a request has in it, and of their results."""
+    messages = _messages(attempt)
+    found = {str(message.get("tool_call_id")) for message in messages}
+    found |= {str(call.get("id")) for item in messages for call in item.get("tool_calls", ())}
+    told = () if attempt.asked is None else attempt.asked.in_words
+    return found | {str(id_) for item in told for id_ in item["tool_call_ids"]}

@@ -97,9 +97,11 @@ def _in_one_life(
 def _asked_twice(
     history: History, model: ErrorModel, first: _Happened, again: _Happened
 ) -> Iterator[Violation]:
-    """Judge two tool calls of one turn, of which the second is not wanted.
+    """Judge two tool calls of one turn, of which the model wanted one.
 
-    It is not where the model has been given nothing since the first but what it had before.
+    It did where the request that it answered with the second is like one before the first: it has
+    no result of that, and as many messages of each role. What its texts say may differ, by the time
+    of day for one.
     """
     earlier, execution = first.by, again.by
     owner = history.asker_of(execution)
@@ -112,10 +114,14 @@ def _asked_twice(
         # The model could not know of it yet.
         return
     given = [item.asked for item in answer.in_call.attempts if item.answered and item.asked]
-    before = [item.messages for item in given if item.seq < first.effect.seq]
-    since = [item.messages for item in given if first.effect.seq < item.seq <= asked.seq]
-    if any(messages not in before for messages in since):
-        # It was given something new: a result, or what a summary says of it.
+    before = [item for item in given if item.seq < first.effect.seq]
+    since = [item for item in given if first.effect.seq < item.seq <= asked.seq]
+    if any(told_of(history, item, earlier.tool_call) is not None for item in since):
+        return
+    # An answer to anything else may be what a summary says of it.
+    known = [item.messages for item in before]
+    is_new = any(item.messages not in known for item in since if item is not asked)
+    if is_new or _roles(asked) not in map(_roles, before):
         return
     yield broken(
         demanded,
@@ -179,6 +185,10 @@ def _went_on(history: History, model: ErrorModel, lives: set[int]) -> bool:
         for later in history.lives
         if later.number > min(lives) and lives & crashed
     )
+
+
+def _roles(request: TraceEvent) -> list[str]:
+    return [str(message["role"]) for message in request.messages]
 
 
 def _failed_after(history: History, item: _Happened) -> bool:

@@ -9,19 +9,13 @@ import pytest
 
 from tests.cli.command_line import faultclock
 from tests.cli.process import process
+from tests.load.test_vectors import HEAD
 
-TABLE = """\
-title: A table
-source:
-  repository: a/b
-  commit: 0123456789abcdef0123456789abcdef01234567
-  path: tests.py
-  licence: MIT
-  read_on: "2026-11-28"
-rows:
+TABLE = f"""\
+{HEAD}\
   - id: seven
     cites: test_seven
-    answers: [{status: 429, headers: {retry-after: "7"}}]
+    answers: [{{status: 429, headers: {{retry-after: "7"}}}}]
     wait: [7s, 7s]
   - id: upload
     cites: test_upload

@@ -19,9 +19,11 @@ from faultclock.run.prepare import prepare
 from faultclock.run.suite import run_one
 from faultclock.subjects.adopt import adopt
 from faultclock.subjects.binding import Binding
+from faultclock.subjects.frameworks.own_tools import own_tool
 from tests.run.conftest import shipped_scenario
 from tests.subjects.frameworks import programs
 from tests.subjects.frameworks.agents import agent as first_page
+from tests.subjects.frameworks.agents import broken_by
 
 LANGGRAPH, PYDANTIC_AI = "langgraph", "pydantic_ai"
 _TEXTS = {LANGGRAPH: programs.LANGGRAPH, PYDANTIC_AI: programs.PYDANTIC_AI}
@@ -29,9 +31,13 @@ pytestmark = pytest.mark.usefixtures("_key")
 
 
 @pytest.fixture(autouse=True)
-def _key(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have a key: clients of these programs are made when their file is imported."""
+def _key(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    """Have a key: clients of these programs are made when their file is imported.
+
+    So are databases, beside the program.
+    """
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    monkeypatch.chdir(folder)
 
 
 @pytest.fixture(scope="module")
@@ -215,6 +221,56 @@ def test_a_tool_that_was_denied_has_done_nothing(framework: str, name: str, fold
     approved = _played(binding, "approvals/timer-starts-with-the-execution")
     wanted = ("interaction.shown", "interaction.answered", "tool.called")
     assert [event.kind for event in approved.of_kind(*wanted)] == list(wanted)
+
+
+_ASKS = """
+from langchain.agents import create_agent
+from langgraph.types import interrupt
+
+
+def send_mail(to: str) -> str:
+    "Send a mail."
+    ANSWER
+    return "sent"
+
+
+agent = create_agent("openai:gpt-5.2", tools=[send_mail])
+"""
+
+
+@pytest.mark.parametrize(
+    ("answer", "broken"),
+    [
+        ("interrupt({'to': to})", {"COMMON-CONSENT-01"}),
+        ("answer = interrupt({'to': to})", {"COMMON-CONSENT-01"}),
+        ("return 'sent' if interrupt({'to': to}) else 'not sent'", set()),
+        ("answer = interrupt({'to': to})\n    if not answer: return 'not sent'", set()),
+    ],
+)
+def test_a_tool_that_asks_and_does_not_read_the_answer_acts_after_a_no(
+    answer: str, broken: set[str], tmp_path: Path
+) -> None:
+    """What it returns cannot show that, so its code is read."""
+    text = _ASKS.replace("ANSWER", answer)
+    assert broken_by(tmp_path / "asks.py", text, "shared/approval-denied") == broken
+
+
+@pytest.mark.parametrize(
+    ("name", "reads"),
+    [
+        ("get_weather", True),
+        ("getWeather", True),
+        ("search", True),
+        ("add", True),
+        ("add_payment", False),
+        ("settle", False),
+    ],
+)
+def test_a_name_says_whether_a_tool_only_reads(name: str, reads: bool) -> None:
+    """By its first word; to add is to calculate where nothing is said to be added."""
+    script = own_tool(name, None, None)
+    assert script is not None
+    assert script.reads == reads
 
 
 def test_a_question_that_is_open_at_a_crash_is_asked_again(folder: Path) -> None:

@@ -22,12 +22,11 @@ from faultclock.subjects.frameworks.langgraph_interrupts import (
     asks,
     resumption,
     reviewed,
-    waiting_call,
 )
 from faultclock.subjects.frameworks.langgraph_parts import tools_in
 from faultclock.subjects.frameworks.langgraph_saver import StoreSaver
 from faultclock.subjects.frameworks.langgraph_style import blocks
-from faultclock.subjects.frameworks.langgraph_tools import declared_tools, observe
+from faultclock.subjects.frameworks.langgraph_tools import declared_tools, observe, waiting_call
 from faultclock.subjects.frameworks.life import Life, as_json, each, there
 from faultclock.subjects.ports import Reply, Surroundings
 from faultclock.subjects.reading import NO_REASON, reply_of

@@ -13,7 +13,6 @@ import textwrap
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any
 
-from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import BaseTool
 from langgraph.types import Interrupt, interrupt
 
@@ -32,11 +31,31 @@ def asks(tool: BaseTool) -> bool:
     """Return whether a tool asks a person at each call, before anything else can end it."""
     tree, uses = _source(tool)
     return uses and any(
-        isinstance(node, ast.Call) and _is_interrupt(node.func)
+        _asks(node)
         for statement in (tree.body if tree is not None else ())
         if not isinstance(statement, _BRANCHES)
         for node in ast.walk(statement)
     )
+
+
+def heeds(tool: BaseTool) -> bool:
+    """Return whether a tool that asks reads the answer: else it acts after a no as well."""
+    tree, _ = _source(tool)
+    nodes = [] if tree is None else list(ast.walk(tree))
+    read = {node.id for node in nodes if isinstance(node, ast.Name) and _is_read(node)}
+    for node in nodes:
+        if isinstance(node, ast.Expr | ast.Assign) and _asks(node.value):
+            named = [] if isinstance(node, ast.Expr) else node.targets
+            return any(not isinstance(it, ast.Name) or it.id in read for it in named)
+    return True
+
+
+def _is_read(name: ast.Name) -> bool:
+    return isinstance(name.ctx, ast.Load)
+
+
+def _asks(value: ast.AST) -> bool:
+    return isinstance(value, ast.Call) and _is_interrupt(value.func)
 
 
 def resumption(asked: Interrupt, tool: BaseTool | None, why_not: str) -> Any:
@@ -87,18 +106,6 @@ def says_no(value: Any) -> bool:
     return any(
         item is False or item in _WORDS[1] for item in values if isinstance(item, str | bool)
     )
-
-
-def waiting_call(messages: list[Any], names: set[str], asked: set[str]) -> dict[str, Any] | None:
-    """Return the call of the model, to a tool that asks, that has no result yet.
-
-    Args:
-        asked: ids of the calls that a person was asked about.
-    """
-    done = {it.tool_call_id for it in messages if isinstance(it, ToolMessage)} | asked
-    last = next((it for it in reversed(messages) if isinstance(it, AIMessage)), None)
-    calls: Iterator[Any] = iter(last.tool_calls if last is not None else ())
-    return next((call for call in calls if call["name"] in names and call["id"] not in done), None)
 
 
 def _member(key: str, said: str, why_not: str) -> Any:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.runnables.config import ensure_config
 from langchain_core.tools import BaseTool
 from langgraph.pregel import Pregel
 
 from faultclock.model.scenario.tool_script import ToolScript
-from faultclock.subjects.frameworks.langgraph_interrupts import asks, says_no
+from faultclock.subjects.frameworks.langgraph_interrupts import asks, heeds, says_no
 from faultclock.subjects.frameworks.langgraph_parts import parts_of, tools_in
 from faultclock.subjects.frameworks.own_tools import OwnTools, own_tool
 
@@ -55,12 +56,12 @@ def observe(tool: BaseTool, own: OwnTools, blocking: Callable[[], bool]) -> None
         return arguments, given["id"] if call else ""
 
     def observed(given: Any, config: Any = None, **named: Any) -> Any:
-        if not blocking() or (asking and not _is_approved(config)):
+        if not blocking() or (asking and not _goes_on(tool, config)):
             return invoke(given, config, **named)
         return own.call_blocking(name, *read(given), lambda: invoke(given, config, **named))
 
     async def aobserved(given: Any, config: Any = None, **named: Any) -> Any:
-        if asking and not _is_approved(config):
+        if asking and not _goes_on(tool, config):
             return await ainvoke(given, config, **named)
         return await own.call(name, *read(given), lambda: ainvoke(given, config, **named))
 
@@ -69,8 +70,20 @@ def observe(tool: BaseTool, own: OwnTools, blocking: Callable[[], bool]) -> None
     object.__setattr__(tool, "ainvoke", aobserved)
 
 
-def _is_approved(config: Any) -> bool:
-    """Return whether a call goes on with a yes; else it only asks, or was denied."""
+def _goes_on(tool: BaseTool, config: Any) -> bool:
+    """Return whether a call does its work: its answer is a yes, or one that it does not read."""
     scratchpad = ensure_config(config)["configurable"].get(_SCRATCHPAD)
     resumed = [*scratchpad.resume] if scratchpad is not None else []
-    return bool(resumed) and not says_no(resumed[-1])
+    return bool(resumed) and (not says_no(resumed[-1]) or not heeds(tool))
+
+
+def waiting_call(messages: list[Any], names: set[str], asked: set[str]) -> dict[str, Any] | None:
+    """Return the call of the model, to a tool that asks, that has no result yet.
+
+    Args:
+        asked: ids of the calls that a person was asked about.
+    """
+    done = {it.tool_call_id for it in messages if isinstance(it, ToolMessage)} | asked
+    last = next((it for it in reversed(messages) if isinstance(it, AIMessage)), None)
+    calls: Iterator[Any] = iter(last.tool_calls if last is not None else ())
+    return next((call for call in calls if call["name"] in names and call["id"] not in done), None)

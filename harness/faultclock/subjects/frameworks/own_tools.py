@@ -16,10 +16,11 @@ from faultclock.model.scenario.tool_script import ToolScript
 from faultclock.subjects.ports import Surroundings, Tool, ToolProblem
 from faultclock.subjects.schemas import misfit
 
-#: The first word of the name of a tool that only reads, in any spelling.
+#: The first word of the name of a tool that only reads, in any spelling; to add is to calculate
+#: where nothing is said to be added.
 _READS = re.compile(
     r"(get|read|list|search|find|fetch|look_?up|query|show|count|check|describe|current|calculate"
-    r"|calc|add|multiply|weather|web_?search|retrieve)(_|[A-Z]|$)"
+    r"|calc|weather|web_?search|retrieve)(_|[A-Z]|$)|(add|multiply)$"
 )
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 #: What a function raises for each problem that a tool can have, by its code.

@@ -30,7 +30,7 @@ FAULTCLOCK := $(BIN)/faultclock
 # Frameworks that .venv cannot have, after the environment that they share: what a resolver gives
 # one of them alone, it gives it there. CrewAI demands an older pydantic, and stands alone.
 FRAMEWORKS ?= agents/agno agents/autogen agents/google-adk agents/smolagents \
-  openai2/llama-index openai2/strands crewai/crewai
+  openai2/llama-index openai2/strands crewai/crewai crewai/langchain-mcp
 # What the demo checks: a client of 25 lines, and a small agent on the OpenAI SDK. Both have problems.
 CHECKED := client=fixtures/clients/ordinary.py:ask agent=openai-agent
 # What the demo runs after that: references, which pass. The last scenario is a crossing: a crash in
@@ -120,7 +120,7 @@ field-report: $(VENV)/.dev $(VENV)/.openai2 $(VENV)/.agents $(VENV)/.crewai ## r
 	$(BIN)/python -m tests.field
 	$(VENV2)/bin/python -m tests.field
 	$(VENV)/agents/bin/python -m tests.field
-	$(VENV)/crewai/bin/python -m tests.field
+	$(VENV)/crewai/bin/python -m tests.field crewai
 
 # Each by its environment, which is made first.
 frameworks: $(patsubst %/,$(VENV)/.%,$(sort $(dir $(FRAMEWORKS)))) ## try agents of the frameworks that stand apart (FRAMEWORKS=crewai/crewai: one)
@@ -145,7 +145,7 @@ lock: $(VENV)/.python ## pin again what pyproject.toml asks for (UPGRADE=1 takes
 	  --group build --group apart)
 	@$(call pin,agents,--extra agno --extra autogen --extra google-adk --extra smolagents \
 	  --group build --group apart)
-	@$(call pin,crewai,--extra crewai --group build --group apart)
+	@$(call pin,crewai,--extra crewai --extra langchain-mcp --group build --group apart)
 
 clean: ## remove what was generated
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
@@ -174,10 +174,12 @@ endef
 # ENVIRONMENT, NAME: what is installed of a framework, what its agent is taken for, and its tests.
 define framework
 { name=$(subst -,_,$(2)); echo "==> $(2), in $(1)"; \
-  $(1)bin/faultclock doctor fixtures/agents/$${name}_agent.py:agent | \
-    sed -n '/a whole agent/p; /^. uses/p' && \
+  { test ! -e fixtures/agents/$${name}_agent.py || \
+    $(1)bin/faultclock doctor fixtures/agents/$${name}_agent.py:agent | \
+      sed -n '/a whole agent/p; /^. uses/p'; } && \
   PYTHONHASHSEED=0 $(1)bin/python -m pytest -o 'addopts=-ra --import-mode=importlib' -q \
-    -k $$name tests/subjects/frameworks/test_other_agents.py; }
+    -k $$name tests/subjects/frameworks/test_other_agents.py \
+    tests/subjects/frameworks/test_langchain_mcp.py; }
 endef
 
 # NAME=TARGET: the worst problem of a target, and its page. The exit code 1 says that there is one.

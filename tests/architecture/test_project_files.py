@@ -30,7 +30,7 @@ GROUPS = {
 APART = {
     "openai2": ("litellm", "openai-agents", "llama-index", "strands"),
     "agents": ("agno", "autogen", "google-adk", "smolagents"),
-    "crewai": ("crewai",),
+    "crewai": ("crewai", "langchain-mcp"),
 }
 EXTRAS = {"demo": ("openai",), "dev": ("all",), "bench": ("openai",), **APART}
 _NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -117,7 +117,7 @@ def test_every_client_that_comes_bound_has_its_extra() -> None:
     named = {entry.extra for entry in CLIENTS.values()}
     named |= {known.extra for known in FRAMEWORKS if known.extra}
     assert named <= set(extras)
-    assert set(extras) - named <= {"all", "certify", "record", "sdk"}
+    assert set(extras) - named <= {"all", "certify", "langchain-mcp", "record", "sdk"}
 
 
 def test_clients_that_cannot_stand_with_the_others_are_tested_apart() -> None:

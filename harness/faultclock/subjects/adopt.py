@@ -280,7 +280,7 @@ def _adopted(
         # Imported late: the subjects that ship are bound, and a command should start at once.
         from faultclock.subjects.adopt_agents import agent_target
 
-        agent = agent_target(target, found.spec, said=as_ == _AGENT)
+        agent = agent_target(target, found.spec, services, said=as_ == _AGENT)
         if agent is not None:
             return _of_agent(found, spec, agent, dialect, services)
     client = client_of(target) if as_ in (None, _CLIENT) else None

@@ -12,11 +12,13 @@ import asyncio
 import inspect
 import re
 from collections.abc import Awaitable, Callable, Iterable
-from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any, Literal
 
 from faultclock.errors import SubjectError
+from faultclock.model.scenario.service_host import ServiceHost
 from faultclock.model.scenario.tool_script import ToolScript
 from faultclock.subjects.frameworks.known import FRAMEWORKS, Known, agent_of
 from faultclock.subjects.frameworks.life import Blocking, there
@@ -116,18 +118,21 @@ class AgentTarget:
         return framework.live(agent, surroundings)
 
 
-def agent_target(target: Any, spec: str, *, said: bool = False) -> AgentTarget | None:
+def agent_target(
+    target: Any, spec: str, services: tuple[ServiceHost, ...] = (), *, said: bool = False
+) -> AgentTarget | None:
     """Return the agent that `target` is or makes; None where it is neither.
 
     Args:
         spec: how it was named, for messages.
+        services: what the services file has, which says what an MCP server of it has.
         said: a person says that it is an agent, so a function is called whatever its name.
 
     Raises:
         SubjectError: it makes no agent, or one that cannot be run without more.
     """
     make = target if _is_factory(target, said=said) else None
-    made = target if make is None else _tried(make, spec)
+    made = target if make is None else _tried(make, spec, services)
     agent, deps = _parted(made)
     known = agent_of(agent)
     if known is None:
@@ -176,7 +181,7 @@ def _called(make: Callable[..., Any]) -> Callable[[], Any]:
     return (lambda: make(**{_CONFIG: {"configurable": {}}})) if needed else make
 
 
-def _tried(make: Callable[..., Any], spec: str) -> Any:
+def _tried(make: Callable[..., Any], spec: str, services: tuple[ServiceHost, ...]) -> Any:
     """Call a factory once, to see what it makes."""
 
     async def entered(begun: Any) -> Any:
@@ -186,7 +191,7 @@ def _tried(make: Callable[..., Any], spec: str) -> Any:
         return made
 
     try:
-        with offline():
+        with offline(), _listing(services):
             begun = _called(make)()
             if isinstance(begun, Awaitable | AbstractAsyncContextManager):
                 return asyncio.run(entered(begun))
@@ -201,6 +206,15 @@ def _tried(make: Callable[..., Any], spec: str) -> Any:
             hint="make it work first: it is called without arguments",
         ) from error
     return made
+
+
+def _listing(services: tuple[ServiceHost, ...]) -> AbstractContextManager[None]:
+    """Return where the services file lists the tools of a factory's MCP servers."""
+    if find_spec("langchain_mcp_adapters") is None:
+        return nullcontext()
+    from faultclock.subjects.frameworks.langgraph_mcp import listed
+
+    return listed(services)
 
 
 def _one_after_the_other(first: Callable[[], Any] | None, then: Callable[[], Any]) -> Any:

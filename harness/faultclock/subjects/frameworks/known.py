@@ -108,7 +108,8 @@ FRAMEWORKS = (
         extra="langgraph",
         distributions=("langgraph",),
         remedies={
-            "COMMON-END-01": 'In LangChain: init_chat_model("openai:...", timeout=60).',
+            "COMMON-END-01": 'In LangChain: init_chat_model("openai:...", timeout=60); for an MCP'
+            " server: session_kwargs={'read_timeout_seconds': timedelta(seconds=30)}.",
             "COMMON-END-03": "In LangGraph: step_timeout of the compiled graph, in seconds.",
             "COMMON-END-04": "In LangChain: ModelCallLimitMiddleware(run_limit=25); in LangGraph:"
             " recursion_limit in the configuration, which is 10,000 steps by default.",

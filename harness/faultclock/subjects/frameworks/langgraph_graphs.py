@@ -18,11 +18,8 @@ from langgraph.types import Command, Interrupt
 from faultclock.errors import SubjectError
 from faultclock.model.scenario.tool_script import ToolScript
 from faultclock.subjects.frameworks.deps import default_deps
-from faultclock.subjects.frameworks.langgraph_interrupts import (
-    asks,
-    resumption,
-    reviewed,
-)
+from faultclock.subjects.frameworks.langgraph_interrupts import asks, resumption, reviewed
+from faultclock.subjects.frameworks.langgraph_mcp import servers_of
 from faultclock.subjects.frameworks.langgraph_parts import tools_in
 from faultclock.subjects.frameworks.langgraph_saver import StoreSaver
 from faultclock.subjects.frameworks.langgraph_style import blocks
@@ -31,7 +28,7 @@ from faultclock.subjects.frameworks.life import Life, as_json, each, there
 from faultclock.subjects.ports import Reply, Surroundings
 from faultclock.subjects.reading import NO_REASON, reply_of
 
-__all__ = ["blocks", "check", "live", "tools_of"]
+__all__ = ["blocks", "check", "live", "servers_of", "tools_of"]
 
 _Graph = Pregel[Any, Any, Any, Any]
 

@@ -20,17 +20,29 @@ _SCRATCHPAD = "__pregel_scratchpad"
 
 
 def declared_tools(graph: Pregel[Any, Any, Any, Any]) -> Iterator[ToolScript | None]:
-    """Yield what each tool declares; None for one that no model could call."""
-    # The middleware of LangChain that asks has the names of the tools that need a yes.
-    reviewed = {
+    """Yield what each tool declares but those of MCP servers; None: no model could call it."""
+    reviewed = reviewed_in(graph)
+    for tool, through in tools_in(graph):
+        if is_mcp(tool):
+            continue
+        gated = tool.name in reviewed or asks(tool)
+        yield own_tool(tool.name, tool.description, schema_of(tool), gated=gated, through=through)
+
+
+def reviewed_in(graph: Pregel[Any, Any, Any, Any]) -> set[str]:
+    """Return the names of the tools for which the middleware of LangChain asks a person."""
+    return {
         name
         for part, _ in parts_of(graph)
         for name, wanted in (getattr(part, "interrupt_on", None) or {}).items()
         if wanted
     }
-    for tool, through in tools_in(graph):
-        gated = tool.name in reviewed or asks(tool)
-        yield own_tool(tool.name, tool.description, schema_of(tool), gated=gated, through=through)
+
+
+def is_mcp(tool: BaseTool) -> bool:
+    """Return whether langchain-mcp-adapters has made a tool: it is one of an MCP server."""
+    called = getattr(tool, "coroutine", None)
+    return str(getattr(called, "__module__", "")).startswith("langchain_mcp_adapters.")
 
 
 def schema_of(tool: BaseTool) -> Mapping[str, Any]:

@@ -33,11 +33,13 @@ class McpClient:
         url: where it is asked over HTTP; empty for one that is started.
         command: what starts it; empty for one that is asked over HTTP.
         gated: says of a tool, by its name, whether the framework asks for an approval.
+        offers: says of a tool, by its name, whether the agent has it.
     """
 
     url: str = ""
     command: tuple[str, ...] = ()
     gated: Callable[[str], bool] = lambda _: False
+    offers: Callable[[str], bool] = lambda _: True
 
     @property
     def place(self) -> str:
@@ -60,8 +62,8 @@ def mcp_tools(
     """
     found: list[ToolScript] = []
     for client in clients:
-        service, server = _server_of(client, services)
-        for tool in server.tools:
+        service, server = server_of(client, services)
+        for tool in filter(lambda it: client.offers(it.name), server.tools):
             own = own_tool(
                 tool.name,
                 tool.description,
@@ -74,9 +76,14 @@ def mcp_tools(
     return tuple(found)
 
 
-def _server_of(
+def server_of(
     client: McpClient, services: tuple[ServiceHost, ...]
 ) -> tuple[ServiceHost, McpServer]:
+    """Return the service that stands for a server, and what it says of it.
+
+    Raises:
+        SubjectError: no service says which tools it has.
+    """
     place = client.place
     for service in services:
         name = place if client.command else place.partition(":")[0]

@@ -380,3 +380,27 @@ def test_a_spare_connection_comes_in_the_order_of_its_use() -> None:
     first, second = only_call(built).attempts
     assert (first.number, second.number) == (1, 2)
     assert first.start.seq < second.start.seq
+
+
+def attempts_by_request(built: TurnBuilder) -> list[int]:
+    """Return how many attempts each request of the turn has."""
+    (turn,) = (call for call in observe(built.build()).calls if call.is_turn)
+    return [len(request.attempts) for request in turn.requests]
+
+
+def test_a_request_with_another_result_is_no_retry_of_one_that_failed() -> None:
+    """An agent gave up, and its failure is the result of a tool in the request of its caller."""
+    built = TurnBuilder().opens().turn().wants("c1 ls")
+    of_caller, built.messages = built.messages, [{"role": "user", "content_sha256": sha256("Do")}]
+    built.fails(503).fails(503)
+    built.messages = of_caller
+    built.tells("c1", "it failed").fails(503).says().ends()
+    assert attempts_by_request(built) == [1, 2, 2]
+
+
+def test_a_retry_may_leave_out_what_the_conversation_began_with() -> None:
+    """It is shortened where it was too long, and its results are no new ones."""
+    built = TurnBuilder().opens().turn().wants("c1 ls").tells("c1", "a.py").fails(400)
+    built.messages = built.messages[1:]
+    built.says().ends()
+    assert attempts_by_request(built) == [1, 2]

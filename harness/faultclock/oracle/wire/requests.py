@@ -1,8 +1,9 @@
 """Calls, and their attempts by the answer of the provider that they are for: the requests.
 
 A good answer ends a request, and the next attempt begins another one. So does an attempt of a
-stage that is tried again: that is the workflow's retry, not the transport's. An attempt that
-sends the very same body after a good answer asks for that answer again, and belongs to it.
+stage that is tried again: that is the workflow's retry, not the transport's; and one with a tool's
+result that the attempt before had not. An attempt that sends the very same body after a good answer
+asks for that answer again, and belongs to it.
 """
 
 from __future__ import annotations
@@ -257,6 +258,7 @@ def _begins_request(course: Course, before: Attempt, attempt: Attempt) -> bool:
     return (
         (before.outcome == "ok" and not _same_body(before, attempt))
         or _asks_otherwise(before, attempt)
+        or _has_more_results(before, attempt)
         or bool(before.node and attempt.node and before.node != attempt.node)
         or _is_gated(course, before.start.seq, attempt.start.seq)
         or _begins_anew(course, before, attempt)
@@ -273,6 +275,25 @@ def _asks_otherwise(before: Attempt, attempt: Attempt) -> bool:
     if before.outcome != "ok" or one is None or other is None:
         return False
     return one.method == "GET" or _place(one) != _place(other)
+
+
+def _has_more_results(before: Attempt, attempt: Attempt) -> bool:
+    """Return whether an attempt has the result of a tool call that the one before had not.
+
+    No retry has: one agent gave up, say, and its failure is a result in the request of another.
+    """
+    return before.asked is not None and not _results_in(attempt) <= _results_in(before)
+
+
+def _results_in(attempt: Attempt) -> set[str]:
+    if attempt.asked is None:
+        return set()
+    found = {
+        str(message["tool_call_id"])
+        for message in attempt.asked.messages
+        if message["role"] == "tool" and "tool_call_id" in message
+    }
+    return found.union(*(item["tool_call_ids"] for item in attempt.asked.in_words))
 
 
 def _place(asked: TraceEvent) -> tuple[str | None, str]:

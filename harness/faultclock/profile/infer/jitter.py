@@ -105,23 +105,23 @@ def _proportional(laws: Sequence[Law]) -> Reading | None:
     allowed = ROUGH_RATIO if rough else 1e-4
     if not ratios or max(ratios) - min(ratios) > allowed or len(ratios) != len(laws):
         return None
-    anchors: tuple[Callable[[Law], float], ...] = (
-        lambda law: (law.low_ns + law.high_ns) / 2,
-        lambda law: law.high_ns,
-        lambda law: law.low_ns,
-    )
+    anchors: list[Callable[[Law], float]] = [lambda law: law.high_ns]
+    if not rough:
+        anchors = [lambda law: (law.low_ns + law.high_ns) / 2, *anchors, lambda law: law.low_ns]
     curves = [(anchor, curve_of([anchor(law) for law in laws], rough=rough)) for anchor in anchors]
     usable = [item for item in curves if item[1].fits]
     if not usable:
         return None
     # The interval is what was seen; which of its ends is the nominal one is a convention. The
-    # roundest is what the code says.
+    # roundest is what the code says. No end is round of waits that no draw explains.
     anchor, curve = min(usable, key=lambda item: _digits(item[0](laws[0])))
     nominal = anchor(laws[0])
     low, high = laws[0].low_ns / nominal, laws[0].high_ns / nominal
     alone = len({rounded(anchor(law)) for law in laws}) == 1
     text = f"{low:.4g} to {high:.4g} of the nominal wait"
-    if close(low, 0.5, 1e-3) and close(high, 1.0, 1e-3):
+    if rough:
+        kind, text = "proportional", f"{low:.2g} to 1 of the longest seen"
+    elif close(low, 0.5, 1e-3) and close(high, 1.0, 1e-3):
         kind, text = "equal", "equal jitter: half of the nominal wait to all of it"
     elif close(1 - low, high - 1, 1e-3):
         kind, text = "proportional", f"±{(high - 1) * 100:.4g} %"

@@ -63,6 +63,44 @@ def test_a_model_that_is_offered_no_more_tools_calls_none(
     ]
 
 
+def test_a_subject_that_offers_its_tools_is_not_asked_for_one_before(
+    payloads: Any, make_rig: Callable[..., Any]
+) -> None:
+    """A planner asks for a plan first: the model says what comes next, and calls it then."""
+    provider = FakeProvider(SCRIPT, payloads, observant=True, tools=["write_file"], offers=True)
+    rig = type(make_rig())(provider)
+    offered = {"tools": [_tool("write_file")]}
+    plan = {"role": "assistant", "content": "The plan: Next I would call write_file."}
+    rig.exchange(messages=[USER])
+    rig.exchange(messages=[USER, plan], **offered)
+    rig.exchange(messages=[USER, plan, {"role": "assistant", "content": "Done."}], **offered)
+    planned, called, done = rig.of_kind("http.exchange_ended")
+    said = b"Next I would call write_file."
+    assert planned["text_sha256"] == hashlib.sha256(said).hexdigest()
+    assert [call["name"] for call in called["tool_calls"]] == ["write_file"]
+    assert done["text_sha256"] == hashlib.sha256(b"Done.").hexdigest()
+
+
+def test_a_way_to_a_tool_is_called_with_its_arguments(
+    payloads: Any, make_rig: Callable[..., Any]
+) -> None:
+    """As long as the tool itself is not offered; the transfer counts as nothing that was said."""
+    way = 'transfer_to_agent {"agent_name": "clerk"}'
+    call = CALL.model_copy(update={"through": (way,)})
+    script = SCRIPT.model_copy(
+        update={"replies": (ProviderReply(tool_calls=(call,)), SCRIPT.replies[1])}
+    )
+    rig = type(make_rig())(FakeProvider(script, payloads, observant=True))
+    rig.exchange(messages=[USER], tools=[_tool("transfer_to_agent")])
+    (first,) = rig.of_kind("http.exchange_ended")
+    (transfer,) = first["tool_calls"]
+    assert (transfer["name"], transfer["arguments"]) == ("transfer_to_agent", way.partition(" ")[2])
+    told = {"role": "user", "content": "[desk] called transfer_to_agent"}
+    rig.exchange(messages=[USER, told], tools=[_tool("write_file")])
+    second = rig.of_kind("http.exchange_ended")[1]
+    assert [call["name"] for call in second["tool_calls"]] == ["write_file"]
+
+
 def test_a_count_of_tokens_meets_no_fault(payloads: Any, make_rig: Callable[..., Any]) -> None:
     """It is asked beside chat completions, at the same host, and gets no answer of the model."""
     rig = make_rig({"kind": "http_error", "status": 500, "error": "server_error"})

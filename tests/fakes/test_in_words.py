@@ -35,7 +35,7 @@ def found(spoken: Spoken, *chat: dict[str, Any], call: str | None = "ask/1") -> 
 def test_a_text_behind_what_was_answered_is_the_result() -> None:
     """AFK sends `[tool_result:…]` as a message of the user, and not the call of the model."""
     assert in_words(asked(USER), [USER, said("done")], "ask/1") == (
-        InWords(ids=("call_1", "call_2"), text="done", left_out=True),
+        InWords(ids=("call_1", "call_2"), names=("write_note", "send"), text="done", left_out=True),
     )
 
 

@@ -53,6 +53,14 @@ def test_a_mistake_has_its_place(text: str, said: str) -> None:
     assert said in str(caught.value)
 
 
+def test_a_host_with_a_mistake_is_still_a_host() -> None:
+    """That there are too few of them is no second problem."""
+    with pytest.raises(SourceError) as caught:
+        read(_GOOD.replace("host:", "hst:"))
+    assert "did you mean `host`?" in str(caught.value)
+    assert "too few" not in str(caught.value)
+
+
 def test_the_lines_that_would_answer_are_a_services_file() -> None:
     """So a person can take them as they are."""
     asked = [("a.example.com", "GET /x"), ("a.example.com", "POST /x"), ("b.example.com", "GET /")]

@@ -109,6 +109,20 @@ def test_the_same_requirement_broken_in_the_same_way_is_one_problem() -> None:
     assert [problem.runs for problem in problems] == [2, 1]
 
 
+def test_the_id_of_a_call_is_no_part_of_the_cause() -> None:
+    """A provider makes another one in each run."""
+    texts = (
+        "of call_63c18e67e4fe386c nothing is in it",
+        "of call_9d1cc0bf3e6b5de0 nothing is in it",
+    )
+    problems = problems_of(
+        tuple(run(f"run-{at}", finding("T-RETRY-02", text)) for at, text in enumerate(texts)),
+        (),
+        model().requirements,
+    )
+    assert [problem.runs for problem in problems] == [2]
+
+
 def test_the_title_is_what_was_seen_without_its_details() -> None:
     """Which threads wait, and where, is no part of what happens to a person."""
     seen = "the call waits, and says 'a; b'; thread 'main' runs an event loop"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -60,3 +61,23 @@ def test_a_file_that_is_none_is_refused(tmp_path: Path) -> None:
     Path(strange).touch()
     with pytest.raises(SubjectError, match="is not UTF-8"):
         locate(strange, "ask")
+
+
+def test_a_file_whose_import_does_not_end_is_refused_with_its_line(tmp_path: Path) -> None:
+    """Its time is up at once here: the signal that says so comes from the file."""
+    path = tmp_path / "endless.py"
+    path.write_text(
+        "import signal\n"
+        "try:\n"
+        "    signal.raise_signal(signal.SIGALRM)\n"
+        "except Exception:\n"
+        "    pass\n"
+        "subject = 1\n"
+    )
+    before = signal.getsignal(signal.SIGALRM)
+    with pytest.raises(
+        SubjectError, match=r"endless\.py:3: importing it had not ended after 120 s"
+    ):
+        locate(str(path), "subject")
+    assert signal.getsignal(signal.SIGALRM) == before
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)

@@ -106,6 +106,7 @@ def problems_of(
         )
         for item in error.errors(include_url=False)
     ]
+    faults = [fault for fault in faults if not _only_counts_the_good(fault, faults)]
     problems: dict[Problem, None] = {}
     merged: set[Location] = set()
     for fault in faults:
@@ -128,6 +129,15 @@ def did_you_mean(name: str, known: Iterable[str]) -> str | None:
     if near:
         return f"did you mean `{near[0]}`?"
     return f"known: {', '.join(names)}" if names else None
+
+
+def _only_counts_the_good(fault: _Fault, faults: list[_Fault]) -> bool:
+    """Return whether a list is too short for pydantic because what stands in it is wrong."""
+    length = len(fault.location)
+    return fault.type == "too_short" and any(
+        other.location[:length] == fault.location and len(other.location) > length
+        for other in faults
+    )
 
 
 def _other_branch_fits(fault: _Fault, faults: list[_Fault]) -> bool:

@@ -73,6 +73,7 @@ class Fakes:
         world: of this life.
         state: of the run; it is changed in place.
         seed: of the run, not of the life: what the provider makes up goes on over all lives.
+        offers_tools: whether the subject offers the model each tool that it may call.
 
     Attributes:
         store: the session store, for a rule that crashes a write.
@@ -85,6 +86,8 @@ class Fakes:
         style: _Style,
         state: FakesState,
         seed: int,
+        *,
+        offers_tools: bool = False,
     ) -> None:
         kernel = world.kernel
         session = scenario.world.set_up
@@ -96,6 +99,7 @@ class Fakes:
             seed,
             state.providers,
             world.choices.streams,
+            offers=offers_tools,
         )
         self._providers.mount(world)
         self.store = FakeStore(scenario.world.stored, kernel, style, state.store, life)

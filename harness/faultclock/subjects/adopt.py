@@ -337,11 +337,12 @@ def _not_callable(found: Located, target: Any) -> SubjectError:
         for name, _ in inspect.getmembers_static(type(target), inspect.isroutine)
         if not name.startswith("_")
     ]
-    own = type(target).__module__ != "builtins"
     hint = "name a function of a prompt, `def ask(prompt): ...`, or a client object"
-    if own and methods:
+    if type(target).__module__ != "builtins" and methods:
         hint = f"name one of its methods, such as {found.spec}.{_likeliest(methods)}"
-    return SubjectError(f"{found.spec}: a {type(target).__name__} cannot be called", hint=hint)
+    kind = type(target).__name__
+    article = "an" if kind[:1] in "aeiou" else "a"
+    return SubjectError(f"{found.spec}: {article} {kind} cannot be called", hint=hint)
 
 
 def _likeliest(methods: list[str]) -> str:

@@ -23,7 +23,7 @@ from faultclock.model.scenario.tool_script import ToolScript
 from faultclock.subjects.frameworks.known import FRAMEWORKS, Known, agent_of
 from faultclock.subjects.frameworks.life import Blocking, there
 from faultclock.subjects.frameworks.mcp_tools import McpClient
-from faultclock.subjects.offline import offline
+from faultclock.subjects.offline import LOADING_LIMIT_S, TooLongError, in_time, offline
 
 #: Names of functions that make an agent.
 _MAKES = re.compile(
@@ -191,7 +191,7 @@ def _tried(make: Callable[..., Any], spec: str, services: tuple[ServiceHost, ...
         return made
 
     try:
-        with offline(), _listing(services):
+        with offline(), in_time(), _listing(services):
             begun = _called(make)()
             if isinstance(begun, Awaitable | AbstractAsyncContextManager):
                 return asyncio.run(entered(begun))
@@ -200,6 +200,11 @@ def _tried(make: Callable[..., Any], spec: str, services: tuple[ServiceHost, ...
                 leave()
     except SubjectError:
         raise
+    except TooLongError:
+        raise SubjectError(
+            f"{spec}: to make the agent had not ended after {LOADING_LIMIT_S:.0f} s",
+            hint="what it waits for has to come at once: no world runs yet",
+        ) from None
     except Exception as error:
         raise SubjectError(
             f"{spec}: to make the agent raised {type(error).__name__}: {error}",

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from faultclock.errors import SubjectError
 from faultclock.subjects.binding import Binding
 from faultclock.subjects.foreign import ForeignProgram
-from faultclock.subjects.offline import offline
+from faultclock.subjects.offline import LOADING_LIMIT_S, TooLongError, in_time, offline
 from faultclock.subjects.outcome import describe_exception
 from faultclock.subjects.source import imported_modules, place_in
 
@@ -213,7 +213,7 @@ def imported(place: str, doing: str = "importing it") -> Iterator[None]:
         doing: what is done, for the message.
     """
     try:
-        with offline():
+        with offline(), in_time():
             yield
     except SubjectError as error:
         raise SubjectError(f"{place}: {error.message}", hint=error.hint) from error
@@ -232,6 +232,11 @@ def imported(place: str, doing: str = "importing it") -> Iterator[None]:
             f"{_where(place, error)}: it imports {name!r}, which is not installed",
             hint=f"pip install {distribution_of(name)}; or, if it is your own, install your"
             " project: pip install -e .",
+        ) from error
+    except TooLongError as error:
+        raise SubjectError(
+            f"{_where(place, error)}: {doing} had not ended after {LOADING_LIMIT_S:.0f} s",
+            hint="put what takes so long into a function that the target calls",
         ) from error
     except (KeyboardInterrupt, GeneratorExit):
         raise

@@ -12,12 +12,14 @@ from pathlib import Path
 
 import pytest
 
+from faultclock.errors import SubjectError
 from faultclock.model.trace.trace import trace_lines
 from faultclock.run.prepare import prepare
 from faultclock.run.suite import run_one
 from tests.run.conftest import shipped_scenario
 from tests.subjects.frameworks.agents import (
     SENTENCES,
+    SPEAKS,
     a_fault_is_met_at_the_seam,
     agent,
     its_function_is_called,
@@ -155,3 +157,104 @@ def test_the_reason_of_an_answer_is_handed_on_from_where_they_keep_it(name: str)
     trace = played(name, "common/answer-filtered")
     *_, returned = trace.of_kind("call.returned")
     assert returned.payload["finish_reason"] == "content_filter"
+
+
+#: What stands behind another agent, of frameworks that have several.
+BEHIND = {
+    "google_adk": """
+from google.adk.agents import Agent
+from google.adk.tools import FunctionTool
+
+def note(text: str) -> dict:
+    "Write a note."
+    return {"status": "written"}
+
+clerk = Agent(name="clerk", model="gemini-2.5-flash", description="Writes.",
+              tools=[FunctionTool(note, require_confirmation=True)])
+agent = Agent(name="desk", model="gemini-2.5-flash", sub_agents=[clerk])
+""",
+    "llama_index": """
+from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent
+from llama_index.llms.openai import OpenAI
+
+def note(text: str) -> str:
+    "Write a note."
+    return "written"
+
+llm = OpenAI(model="gpt-4o")
+desk = FunctionAgent(name="desk", description="Talks.", llm=llm, can_handoff_to=["clerk"])
+clerk = FunctionAgent(name="clerk", description="Writes.", llm=llm, tools=[note])
+agent = AgentWorkflow(agents=[clerk, desk], root_agent="desk")
+""",
+    "smolagents": """
+from smolagents import OpenAIModel, ToolCallingAgent, tool
+
+@tool
+def note(text: str) -> str:
+    '''Write a note.
+
+    Args:
+        text: What it says.
+    '''
+    return "written"
+
+model = OpenAIModel(model_id="gpt-5.2")
+clerk = ToolCallingAgent(tools=[note], model=model, name="clerk", description="Writes.")
+agent = ToolCallingAgent(tools=[], model=model, managed_agents=[clerk], planning_interval=3)
+""",
+}
+
+
+@pytest.mark.parametrize("name", BEHIND)
+def test_a_tool_of_another_agent_is_called_behind_what_leads_to_it(
+    name: str, tmp_path: Path
+) -> None:
+    """A transfer, a handoff, or the call of a managed agent, and a plan before all of them."""
+    _needs({**GATED, **UNGATED}[name])
+    file = tmp_path / "team.py"
+    file.write_text(BEHIND[name])
+    binding = prepare(f"{file}:agent{SPEAKS.get(name, '')}")
+    assert [tool.name for tool in binding.own_tools or ()] == ["note"]
+    gated = any(tool.gated for tool in binding.own_tools or ())
+    scenario = "approvals/timer-starts-with-the-execution" if gated else "tools/slow-but-in-time"
+    trace = run_one(shipped_scenario(scenario), binding, 0, isolate=True)
+    assert [event.payload["tool"] for event in trace.of_kind("tool.effect")] == ["note"]
+    assert trace.footer.ending == "completed"
+
+
+_REACT = """
+from llama_index.core.agent.workflow import ReActAgent
+from llama_index.llms.openai import OpenAI
+
+agent = ReActAgent(tools=[], llm=OpenAI(model="gpt-4o"))
+"""
+
+
+def test_a_llama_index_agent_that_asks_for_tools_in_words_is_refused(tmp_path: Path) -> None:
+    """A scripted model does not write what it would have to parse."""
+    _needs("llama_index")
+    file = tmp_path / "react.py"
+    file.write_text(_REACT)
+    with pytest.raises(SubjectError, match="a ReActAgent has its model ask for tools in a text"):
+        prepare(f"{file}:agent")
+
+
+_IN_MEMORY = """
+from agno.agent import Agent
+from agno.db.in_memory import InMemoryDb
+from agno.models.openai import OpenAIChat
+
+def make_agent():
+    return Agent(model=OpenAIChat(id="gpt-5.2"), db=InMemoryDb(), add_history_to_context=True)
+"""
+
+
+def test_a_session_that_agno_has_in_memory_is_kept_whoever_made_it(tmp_path: Path) -> None:
+    """A fresh process has what was said."""
+    _needs("agno")
+    file = tmp_path / "shop.py"
+    file.write_text(_IN_MEMORY)
+    scenario = shipped_scenario("resume-drift/closed-session-is-resumed")
+    trace = run_one(scenario, prepare(f"{file}:make_agent"), 0, isolate=True)
+    last = list(trace.of_kind("http.request"))[-1].payload["messages"]
+    assert sum(message["role"] == "user" for message in last) == 2

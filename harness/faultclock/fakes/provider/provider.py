@@ -143,6 +143,7 @@ class FakeProvider:
         state: ProviderState | None = None,
         observant: bool = False,
         tools: Collection[str] = (),
+        offers: bool = False,
         id: str = "",
         streams: Streams | None = None,
     ) -> None:
@@ -159,7 +160,9 @@ class FakeProvider:
         self._door = Doorkeeper(script, streams or Streams(seed), id or "first", self._state.memory)
         self.observant = observant
         self._transcript = (
-            Transcript(self._dialect, self._state.spoken, tools) if observant else None
+            Transcript(self._dialect, self._state.spoken, tools, offers=offers)
+            if observant
+            else None
         )
         #: What separates its facts from those of the first provider, and those of its faults.
         self.mark: Mapping[str, str] = {"provider": id} if id else {}

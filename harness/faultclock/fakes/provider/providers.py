@@ -50,6 +50,7 @@ class FakeProviders:
         seed: of the run.
         state: of the run; it is changed in place.
         streams: what is left to chance is drawn from; None: from the seed.
+        offers: whether the subject offers the model each tool that it may call.
 
     Raises:
         UnknownNameError, InputError: a script cannot be played; see FakeProvider.
@@ -62,8 +63,12 @@ class FakeProviders:
         seed: int,
         state: ProvidersState,
         streams: Streams | None = None,
+        *,
+        offers: bool = False,
     ) -> None:
         tools = {tool.name for tool in scenario.world.tools}
+        # A way to a tool stands for no answer either.
+        tools |= {way.partition(" ")[0] for tool in scenario.world.tools for way in tool.through}
         self._first = FakeProvider(
             scenario.provider,
             payloads,
@@ -71,6 +76,7 @@ class FakeProviders:
             state=state.first,
             observant=True,
             tools=tools,
+            offers=offers,
             streams=streams,
         )
         self._fallbacks = {
@@ -81,6 +87,7 @@ class FakeProviders:
                 state=state.fallbacks[script.id],
                 observant=True,
                 tools=tools,
+                offers=offers,
                 id=script.id,
                 streams=streams,
             )

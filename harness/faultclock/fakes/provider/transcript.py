@@ -19,19 +19,22 @@ class Transcript:
     Args:
         spoken: what the provider has answered so far, in every life; it is added to.
         tools: names of the subject's own.
+        offers: whether the subject offers each tool that the model may call.
     """
 
-    def __init__(self, dialect: Dialect, spoken: Spoken, tools: Collection[str]) -> None:
+    def __init__(
+        self, dialect: Dialect, spoken: Spoken, tools: Collection[str], *, offers: bool = False
+    ) -> None:
         self._dialect = dialect
         self._spoken = spoken
         self._tools = frozenset(tools)
-        self._has_offered = False
+        self._offers = offers
 
     def heard(self, asked: Asked, call: str | None) -> Asked:
         """Return a request with what it says in words of the model's calls, and may be answered."""
         offers = bool(offered_tools(asked.body))
-        toolless = self._has_offered and not offers
-        self._has_offered |= offers
+        toolless = self._offers and not offers
+        self._offers |= offers
         words = in_words(self._spoken, self._dialect.chat(asked), call)
         return replace(asked, in_words=words, own=self._tools, toolless=toolless)
 

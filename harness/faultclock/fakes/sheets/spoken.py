@@ -107,7 +107,7 @@ class SpokenDialect:
             return self._shown_answer(asked.shown, exchange)
         messages = self._reader.messages(asked.body)
         demand = demand_of(asked.body, asked.own)
-        place = self._reader.turns(messages) - led(script, demand, self.chat(asked))
+        place = self._reader.turns(messages) - led(script, demand, self.chat(asked), asked.in_words)
         place += sum(it.left_out for it in asked.in_words)
         says = said(script, exchange, messages, place, demand, toolless=asked.toolless)
         prompt = self._prompt(asked)

@@ -75,7 +75,7 @@ class Asked:
         values: what an error repeats of it.
         in_words: what it says in words about tools that the model asked for.
         own: names of the tools of the subject; what else it offers may stand for an answer.
-        toolless: it offers no tools, and requests before it did: none can be asked for.
+        toolless: it offers no tools, and its subject offers what it has: none can be asked for.
     """
 
     model: str | None

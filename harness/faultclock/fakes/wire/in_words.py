@@ -40,10 +40,12 @@ class InWords:
 
     Attributes:
         ids: of the calls.
+        names: of their tools.
         left_out: whether the request has nothing of that answer.
     """
 
     ids: tuple[str, ...]
+    names: tuple[str, ...]
     text: str
     left_out: bool
 
@@ -108,8 +110,9 @@ def _found(
             answered = before.answered
             in_turn = answered.call is not None and answered.call == after.answered.call
             if text and answered.tools and (in_turn or _names(text, answered)):
-                ids = tuple(id_ for id_, _ in answered.tools)
-                yield InWords(ids=ids, text=text, left_out=answered is not owed)
+                ids, names = zip(*answered.tools, strict=True)
+                left_out = answered is not owed
+                yield InWords(ids=ids, names=names, text=text, left_out=left_out)
         owed = known[-1].answered if whole and block.then is not None else None
         if owed is not None and set(_asked_in(block.then)) & {id_ for id_, _ in owed.tools}:
             owed = None
@@ -133,11 +136,11 @@ def _blocks(chat: Sequence[Mapping[str, Any]]) -> Iterator[_Block]:
     for message in chat:
         if message.get("role") in _MODEL:
             yield _Block(head=head.hexdigest(), text="\n".join(texts), then=message)
-            said = repr((texts, _text(message), sorted(_asked_in(message))))
+            said = repr((texts, text_of(message), sorted(_asked_in(message))))
             head.update(said.encode("utf-8", "surrogatepass"))
             texts = []
         elif message.get("role") not in _ASIDE:
-            texts.append(_text(message))
+            texts.append(text_of(message))
     yield _Block(head=head.hexdigest(), text="\n".join(texts), then=None)
 
 
@@ -147,7 +150,8 @@ def _asked_in(message: Mapping[str, Any] | None) -> set[str]:
     return {text_in(call.get("id")) or "" for call in calls}
 
 
-def _text(message: Mapping[str, Any]) -> str:
+def text_of(message: Mapping[str, Any]) -> str:
+    """Return the text of a message of a conversation."""
     content = message.get("content")
     if isinstance(content, list):
         return "\n".join(text_in(part.get("text")) or "" for part in objects_in(content))

@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from faultclock.fakes.wire.dialect import Exchange
+from faultclock.fakes.wire.in_words import InWords, text_of
 from faultclock.fakes.wire.offered import Demand
 from faultclock.model.scenario.fault import AnswerEnd, AnswerEnds
-from faultclock.model.scenario.provider_script import ProviderScript, ToolCallReply
+from faultclock.model.scenario.provider_script import ProviderReply, ProviderScript, ToolCallReply
 
 #: What a model says that refuses to answer.
 _REFUSAL = "I'm sorry, but I can't help with that."
@@ -93,7 +94,7 @@ def said(
         messages: of the request, as JSON values.
         place: how often the model spoke before: the 0-based place in the script's replies.
         demand: what the request has in place of a text.
-        toolless: whether it can call no tool, so that it answers at once.
+        toolless: whether it can call no tool, so that it says which it would call.
     """
     if not script.replies:
         text, asked = script.reply, script.tool_calls
@@ -101,7 +102,9 @@ def said(
         ids = [token(exchange, f"tool/{index}", 24) for index in range(len(calls))]
     else:
         reply = script.replies[min(place, len(script.replies) - 1)]
-        text, asked = reply.text or script.reply, () if toolless else reply.tool_calls
+        text, asked = reply.text or script.reply, reply.tool_calls
+        if toolless and asked:
+            text, asked = _put_off(reply), ()
         calls = _meeting(demand, asked, text)
         seed = f"{exchange.seed}/{place}/{_SORTED.encode(messages)}"
         ids = [
@@ -135,22 +138,38 @@ def token(exchange: Exchange, purpose: str, length: int) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:length]
 
 
-def led(script: ProviderScript, demand: Demand, chat: Sequence[Mapping[str, Any]]) -> int:
+def led(
+    script: ProviderScript,
+    demand: Demand,
+    chat: Sequence[Mapping[str, Any]],
+    in_words: Sequence[InWords] = (),
+) -> int:
     """Return how many messages of the model's only led to a tool that it is offered now.
+
+    It was called first, or the model could not call it yet.
 
     Args:
         chat: the conversation, as OpenAI's chat has it.
+        in_words: what else it says of the model's calls.
     """
+    put_off = {_put_off(reply) for reply in script.replies if reply.tool_calls}
+    said = (text_of(message) for message in chat if message.get("role") == "assistant")
+    waited = sum(any(text in whole for text in put_off) for whole in said) if demand.offers else 0
     asked = [call for reply in script.replies for call in reply.tool_calls if call.through]
     if not any(call.name in demand.offers for call in asked):
-        return 0
-    ways = {name for call in asked for name in call.through}
-    called = (
+        return waited
+    ways = {name for call in asked for name, _ in call.ways}
+    called = [
         {call["function"]["name"] for call in message.get("tool_calls") or ()}
         for message in chat
         if message.get("role") == "assistant"
-    )
-    return sum(bool(names) and names <= ways for names in called)
+    ]
+    called += [set(it.names) for it in in_words if it.left_out]
+    return waited + sum(bool(names) and names <= ways for names in called)
+
+
+def _put_off(reply: ProviderReply) -> str:
+    return f"Next I would call {', '.join(call.name for call in reply.tool_calls)}."
 
 
 def _meeting(
@@ -170,8 +189,10 @@ def _way_to(call: ToolCallReply, demand: Demand) -> ToolCallReply | None:
     """Return a call, or what leads to it where it is not offered; None: nothing does."""
     if not call.through or call.name in demand.offers:
         return call
-    way = next((name for name in reversed(call.through) if name in demand.offers), None)
-    return None if way is None else ToolCallReply(name=way, arguments=demand.offers[way])
+    for name, arguments in reversed(call.ways):
+        if name in demand.offers:
+            return ToolCallReply(name=name, arguments=arguments or demand.offers[name])
+    return None
 
 
 def _worded(text: str, calls: tuple[ToolCallReply, ...], ids: Sequence[str]) -> Said:

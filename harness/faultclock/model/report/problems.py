@@ -39,8 +39,10 @@ _DIGITS = 10
 _OUTPUT_MAX = 8
 #: A broken MUST, and a broken SHOULD.
 _DEVIATES = (Verdict.FAIL, Verdict.WARN)
-#: What differs from run to run for the same cause: quoted values, and numbers with their units.
+#: What differs from run to run for the same cause: quoted values, ids that a provider makes, and
+#: numbers with their units.
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
+_ID = re.compile(r"\b(?:[a-z]+_)?(?=[a-f]*\d)[0-9a-f]{8,}\b")
 _NUMBER = re.compile(r"\b\d[\d.,]*(?:ns|us|µs|ms|s|m|h|d)?(?:\d[\d.]*(?:ms|s|m|h))*\b")
 #: Scenarios of the inference: no file leads to them, so any other shows a problem better.
 _INFERRED = "infer/"
@@ -255,7 +257,7 @@ def _key(seen: _Seen) -> str:
         where = () if place is None else (place.file, place.function, place.code or place.line)
         return _digest("raised", seen.raised.type, *where)
     finding = seen.finding
-    observed = _NUMBER.sub("#", _QUOTED.sub("'…'", finding.observed))
+    observed = _NUMBER.sub("#", _ID.sub("#", _QUOTED.sub("'…'", finding.observed)))
     cause = (finding.check, finding.requirement, finding.cause or observed)
     waits = seen.run.notes.waits if seen.run.notes is not None else ()
     lines = {(frame.file, frame.line) for wait in waits for frame in wait.frames if frame.own}

@@ -29,7 +29,14 @@ class ToolCallReply(SparseValue):
     arguments: str
     """The arguments as the JSON text that the provider sends."""
     through: tuple[str, ...] = ()
-    """Tools that are called in its place as long as a request does not offer it."""
+    """Tools that are called in its place as long as a request does not offer it, the outermost
+    first. Each is a name, and where its arguments matter a space and their JSON."""
+
+    @property
+    def ways(self) -> tuple[tuple[str, str], ...]:
+        """The names of those tools, and their arguments: JSON, or empty for any that fit."""
+        parted = (item.partition(" ") for item in self.through)
+        return tuple((name, arguments) for name, _, arguments in parted)
 
 
 class ProviderReply(Value):

@@ -211,7 +211,8 @@ class ToolScript(SparseValue):
     """The service of the scenario that it belongs to: a server of the Model Context Protocol. Only
     an agent that brings its own tools can have it."""
     through: tuple[str, ...] = ()
-    """What the model has to call first to be offered it: handoffs, and agents as tools."""
+    """What the model has to call first to be offered it: handoffs, and agents as tools. Each is a
+    name, and where its arguments matter a space and their JSON."""
     lives: tuple[int, ...] = ()
     """The lives of the subject (1-based) in which the runtime has it; empty: all of them."""
     rules: tuple[ToolRule, ...] = ()

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from faultclock.model.scenario.scenario import Scenario, scenario_of
-from faultclock.model.trace.trace import CUT_SHORT
+from faultclock.model.trace.trace import CUT_SHORT, Trace
 from faultclock.run.bind_scenario import agent_lacks
 from faultclock.run.doctor.probe import Probed
 from faultclock.run.doctor.trials import goes_on
@@ -77,18 +77,26 @@ def abilities_of(probed: Probed, wall_limit_s: float | None = None) -> Abilities
         return Abilities(streams=probed.streams, tools=tools, cancels=cancels)
     if binding.role != "runtime":
         return Abilities()
-    turn = next(turn for turn in _TURNS if agent_lacks(turn, binding) is None)
-    trace = run_one(turn, binding, 0, isolate=not binding.inline, wall_limit_s=wall_limit_s)
-    if trace.footer.ending in CUT_SHORT:
+    traces: list[Trace] = []
+    for turn in _TURNS:
+        if agent_lacks(turn, binding) is None:
+            isolate = not binding.inline
+            traces.append(run_one(turn, binding, 0, isolate=isolate, wall_limit_s=wall_limit_s))
+            if any(traces[-1].of_kind("tool.called")):
+                break
+    if any(trace.footer.ending in CUT_SHORT for trace in traces):
         return Abilities(streams=probed.streams)
+
+    def shown(kind: str) -> bool:
+        return any(any(trace.of_kind(kind)) for trace in traces)
+
     return Abilities(
         streams=probed.streams,
         # An agent that raised may have been about to call its tools.
-        tools=any(trace.of_kind("tool.called"))
-        or bool(binding.own_tools and any(trace.of_kind("call.raised"))),
-        approvals=any(trace.of_kind("interaction.shown")),
-        sessions=any(trace.of_kind("store.asked")) or goes_on(trace),
-        cancels=not any(trace.of_kind("cancel.unsupported")),
+        tools=shown("tool.called") or bool(binding.own_tools and shown("call.raised")),
+        approvals=shown("interaction.shown"),
+        sessions=shown("store.asked") or any(map(goes_on, traces)),
+        cancels=not shown("cancel.unsupported"),
     )
 
 

@@ -49,7 +49,16 @@ class RuntimeProgram(Program):
         super().__init__(*setting.usual)
         state: FakesState = setting.kept
         self.runtime: Any = None
-        self._fakes = Fakes(self.scenario, setting.world, self.binding.style, state, setting.seed)
+        binding = self.binding
+        self._fakes = Fakes(
+            self.scenario,
+            setting.world,
+            binding.style,
+            state,
+            setting.seed,
+            # One that answers in code has its tools in the instructions.
+            offers_tools=binding.own_tools is not None and not binding.answer_form,
+        )
         resume = self.kernel.life > 1 or self.scenario.world.set_up.resume
         folder = setting.folder or Path()
         self._surroundings = self._fakes.surroundings(self.host, resume=resume, folder=folder)

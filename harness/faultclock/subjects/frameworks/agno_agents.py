@@ -67,11 +67,12 @@ class _Life(Life):
     def __init__(self, agent: Agent, surroundings: Surroundings) -> None:
         super().__init__(surroundings)
         self._agent = agent
-        self._db: InMemoryDb | None = None
         self._waited = False
         agent.telemetry = False
         if agent.db is None:
-            agent.db = self._db = InMemoryDb()
+            agent.db = InMemoryDb()
+        # One in memory is the same, whoever has made it: what is kept of it is the scenario's.
+        self._db = agent.db if type(agent.db) is InMemoryDb else None
         agent.tool_hooks = [*(agent.tool_hooks or ()), self._observe]
         for tool in agent.tools if isinstance(agent.tools, list) else ():
             if isinstance(tool, Function) and tool.tool_hooks:

@@ -1,8 +1,7 @@
 """Agents of Google's ADK, as they are: their tools are called through the seam.
 
-The id of a call is the one that ADK makes for it, because Gemini gives none. Approvals are
-`require_confirmation`, the history is ADK's own session service in memory, kept in the scenario's
-store after each event. An event with an error says that there is no answer: here it is raised.
+ADK makes the id of a call. Approvals are `require_confirmation`, the history is ADK's own session
+service in memory, kept in the scenario's store after each event. An event with an error is raised.
 """
 
 from __future__ import annotations
@@ -21,9 +20,10 @@ from google.genai.types import Content, FunctionCall, FunctionResponse, Part
 
 from faultclock.model.scenario.tool_script import ToolScript
 from faultclock.subjects.frameworks.life import Life
-from faultclock.subjects.frameworks.own_tools import own_tool
+from faultclock.subjects.frameworks.own_tools import own_tool, way
 from faultclock.subjects.ports import Reply, Surroundings
 
+_to = partial(way, "transfer_to_agent")
 _APP, _USER = "faultclock", "user"
 #: The function by which ADK asks a person, and the argument that holds the call.
 _ASKING, _ASKED = "adk_request_confirmation", "originalFunctionCall"
@@ -31,12 +31,12 @@ _ASKING, _ASKED = "adk_request_confirmation", "originalFunctionCall"
 
 def tools_of(agent: BaseAgent) -> tuple[ToolScript, ...]:
     """Return what the agent's own tools declare of themselves."""
-    found: list[ToolScript | None] = []
-    for tool in _tools(agent):
+    found = []
+    for tool, ways in _tools(agent):
         schema = getattr(tool._get_declaration(), "parameters_json_schema", None)
         gated = getattr(tool, "_require_confirmation", False) is not False
-        found.append(own_tool(tool.name, tool.description, schema, gated=gated))
-    return tuple(tool for tool in found if tool is not None)
+        found.append(own_tool(tool.name, tool.description, schema, gated=gated, through=ways))
+    return tuple(filter(None, found))
 
 
 def live(agent: BaseAgent, surroundings: Surroundings) -> Life:
@@ -44,13 +44,16 @@ def live(agent: BaseAgent, surroundings: Surroundings) -> Life:
     return _Life(agent, surroundings)
 
 
-def _tools(agent: BaseAgent) -> Iterator[BaseTool]:
+def _tools(agent: BaseAgent, *ways: str) -> Iterator[tuple[BaseTool, tuple[str, ...]]]:
     """Yield the tools of an agent and of those below it; a plain function becomes one first."""
-    if isinstance(agent, LlmAgent):
+    led = isinstance(agent, LlmAgent)
+    if led:
         agent.tools = [FunctionTool(it) if inspect.isroutine(it) else it for it in agent.tools]
-        yield from (tool for tool in agent.tools if isinstance(tool, BaseTool))
+        # The next turn begins with the agent that the last one was handed to.
+        ways = ways or ((_to(agent_name=agent.name),) if agent.sub_agents else ())
+        yield from ((tool, ways) for tool in agent.tools if isinstance(tool, BaseTool))
     for inner in agent.sub_agents:
-        yield from _tools(inner)
+        yield from _tools(inner, *ways, *([_to(agent_name=inner.name)] if led else []))
 
 
 class _Life(Life):
@@ -58,7 +61,7 @@ class _Life(Life):
         super().__init__(surroundings)
         self._sessions = _Sessions(self)
         self._runner = Runner(agent=agent, app_name=_APP, session_service=self._sessions)
-        for tool in _tools(agent):
+        for tool, _ in _tools(agent):
             self._observe(tool)
 
     def _observe(self, tool: Any) -> None:
@@ -84,8 +87,7 @@ class _Life(Life):
         """Go on with a run that waits for a person, then answer."""
         named = {"app_name": _APP, "user_id": _USER, "session_id": self.session_id}
         session = await self._sessions.get_session(**named)
-        if session is None:
-            session = await self._sessions.create_session(**named)
+        session = session or await self._sessions.create_session(**named)
         if open_calls := _open_calls(session.events):
             await self._run(await self._answers(open_calls))
         return await self._run([Part(text=text)])
@@ -142,9 +144,8 @@ class _Sessions(InMemorySessionService):  # type: ignore[misc]  # stands alone
         self.sessions = {_APP: {_USER: {session.id: session}}}
 
     async def append_event(self, session: Session, event: Event) -> Event:
-        """Append an event."""
         done = await super().append_event(session, event)
         if not event.partial:
-            kept = self.sessions[_APP][_USER][session.id].model_dump_json()
-            await self._life.keep({"session": kept})
+            kept = self.sessions[_APP][_USER][session.id]
+            await self._life.keep({"session": kept.model_dump_json()})
         return done

@@ -15,12 +15,13 @@ from contextvars import ContextVar
 from functools import wraps
 from typing import Any
 
-from llama_index.core.agent.workflow import AgentWorkflow, BaseWorkflowAgent
+from llama_index.core.agent.workflow import AgentWorkflow, BaseWorkflowAgent, FunctionAgent
 from llama_index.core.memory import ChatMemoryBuffer
 
+from faultclock.errors import SubjectError
 from faultclock.model.scenario.tool_script import ToolScript
 from faultclock.subjects.frameworks.life import Life
-from faultclock.subjects.frameworks.own_tools import own_tool
+from faultclock.subjects.frameworks.own_tools import own_tool, way
 from faultclock.subjects.ports import Reply, Surroundings
 
 #: The model's id of the call that is executed.
@@ -34,10 +35,26 @@ def tools_of(agent: Any) -> tuple[ToolScript, ...]:
             tool.metadata.get_name(),
             tool.metadata.description,
             tool.metadata.get_parameters_dict(),
+            through=through,
         )
-        for tool in _tools(agent)
+        for tool, through in _tools(agent)
     )
     return tuple(tool for tool in found if tool is not None)
+
+
+def check(agent: Any, deps: Any) -> None:  # noqa: ARG001 - of the framework's port
+    """Check that the model is offered the tools.
+
+    Raises:
+        SubjectError: an agent asks for them in words or in code, as no scripted model does.
+    """
+    for one in agent.agents.values() if isinstance(agent, AgentWorkflow) else (agent,):
+        if not isinstance(one, FunctionAgent):
+            raise SubjectError(
+                f"a {type(one).__name__} has its model ask for tools in a text, and no scripted"
+                " model does that",
+                hint="use a FunctionAgent, or name a function of a prompt that runs the agent",
+            )
 
 
 def live(agent: Any, surroundings: Surroundings) -> Life:
@@ -45,10 +62,17 @@ def live(agent: Any, surroundings: Surroundings) -> Life:
     return _Life(agent, surroundings)
 
 
-def _tools(agent: Any) -> Iterator[Any]:
-    """Yield each tool once; the agents of a workflow may share some."""
-    agents = agent.agents.values() if isinstance(agent, AgentWorkflow) else (agent,)
-    yield from {id(tool): tool for one in agents for tool in one.tools or ()}.values()
+def _tools(agent: Any) -> Iterator[tuple[Any, tuple[str, ...]]]:
+    """Yield each tool once, and the handoff to its agent; agents of a workflow may share some."""
+    several = isinstance(agent, AgentWorkflow)
+    agents = agent.agents if several else {"": agent}
+    first = agent.root_agent if several else ""
+    found: dict[int, tuple[Any, tuple[str, ...]]] = {}
+    for name in sorted(agents, key=lambda name: name != first):
+        through = () if name == first else (way("handoff", to_agent=name, reason="It can."),)
+        for tool in agents[name].tools or ():
+            found.setdefault(id(tool), (tool, through))
+    yield from found.values()
 
 
 class _Life(Life):
@@ -58,7 +82,7 @@ class _Life(Life):
         self._memory = ChatMemoryBuffer.from_defaults()
         self._run: Any = None
         self._cancelling: asyncio.Task[None] | None = None
-        for tool in _tools(agent):
+        for tool, _ in _tools(agent):
             self._observe(tool)
 
     def _observe(self, tool: Any) -> None:

@@ -47,7 +47,7 @@ def own_tool(
     Args:
         gated: whether the framework asks for an approval before it calls it.
         reads: whether it has no effect on the world; None: as its name says.
-        through: what the model has to call first, to be offered it.
+        through: what the model has to call first, to be offered it: `ToolScript.through`.
     """
     if _NAME.fullmatch(name) is None:
         return None
@@ -59,6 +59,11 @@ def own_tool(
         reads=bool(_READS.match(name)) if reads is None else reads,
         through=through,
     )
+
+
+def way(name: str, **arguments: str) -> str:
+    """Return a call that leads to a tool, as `own_tool` takes it in `through`."""
+    return f"{name} {json.dumps(arguments)}"
 
 
 class OwnTools:

@@ -30,8 +30,13 @@ _CALLS: ContextVar[list[Any]] = ContextVar("calls")
 def tools_of(agent: MultiStepAgent) -> tuple[ToolScript, ...]:
     """Return what the agent's own tools declare of themselves."""
     found = (
-        own_tool(tool.name, tool.description, get_tool_json_schema(tool)["function"]["parameters"])
-        for tool in _tools(agent)
+        own_tool(
+            tool.name,
+            tool.description,
+            get_tool_json_schema(tool)["function"]["parameters"],
+            through=through,
+        )
+        for _, tool, through in _tools(agent)
     )
     return tuple(tool for tool in found if tool is not None)
 
@@ -49,10 +54,17 @@ def live(agent: MultiStepAgent, surroundings: Surroundings) -> _Life:
     return _Life(agent, surroundings)
 
 
-def _tools(agent: MultiStepAgent) -> Iterator[Tool]:
-    """Yield what the model calls by name, but for the tool by which it answers."""
+def _tools(
+    agent: MultiStepAgent, through: tuple[str, ...] = ()
+) -> Iterator[tuple[ToolCallingAgent, Tool, tuple[str, ...]]]:
+    """Yield what the model calls by name, but for the tool by which it answers.
+
+    Each comes with its agent, and the managed agents that the model calls first.
+    """
     if isinstance(agent, ToolCallingAgent):
-        yield from (tool for name, tool in agent.tools.items() if name != _FINAL)
+        yield from ((agent, tool, through) for name, tool in agent.tools.items() if name != _FINAL)
+        for name, managed in agent.managed_agents.items():
+            yield from _tools(managed, (*through, name))
 
 
 class _Life:
@@ -62,10 +74,13 @@ class _Life:
         self._surroundings = surroundings
         self._own = OwnTools(surroundings)
         self._agent = agent
-        for tool in _tools(agent):
+        callers = {id(agent): agent}
+        for caller, tool, _ in _tools(agent):
             tool.forward = self._observed(tool.name, tool.forward)
-        if isinstance(agent, ToolCallingAgent):
-            agent.process_tool_calls = _noting(agent.process_tool_calls)
+            callers[id(caller)] = caller
+        for caller in callers.values():
+            if isinstance(caller, ToolCallingAgent):
+                caller.process_tool_calls = _noting(caller.process_tool_calls)
         if surroundings.resume:
             kept = surroundings.store.read(surroundings.session_id)
             if kept is not None:

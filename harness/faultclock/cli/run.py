@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from faultclock.cli.configured import was_typed
+from faultclock.cli.cpu_profile import cpu_profile_option
 from faultclock.cli.elsewhere import python_option
 from faultclock.cli.gating import baseline_option, gate_of, own_scenarios_option, today_option
 from faultclock.cli.options import (
@@ -124,6 +125,7 @@ that is not in it, and for a stale entry.
 @jobs_option("Worker processes.")
 @wall_limit_option
 @memory_limit_option
+@cpu_profile_option
 @show_output_option
 @table_options
 def command(

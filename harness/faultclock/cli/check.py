@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
-from faultclock.cli.cpu_profile import cpu_profile_option
 from faultclock.cli.elsewhere import python_option
 from faultclock.cli.exits import exit_code_of_checkup
 from faultclock.cli.gating import gate_of, today_option
 from faultclock.cli.options import (
+    cpu_profile_option,
     jobs_option,
     limits_given,
     memory_limit_option,

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from faultclock.cli.cpu_profile import cpu_profile_option
 from faultclock.cli.options import (
+    cpu_profile_option,
     inline_option,
     jobs_option,
     memory_limit_option,

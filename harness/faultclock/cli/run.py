@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from faultclock.cli.configured import was_typed
-from faultclock.cli.cpu_profile import cpu_profile_option
 from faultclock.cli.elsewhere import python_option
 from faultclock.cli.gating import baseline_option, gate_of, own_scenarios_option, today_option
 from faultclock.cli.options import (
+    cpu_profile_option,
     inline_option,
     jobs_option,
     limits_given,

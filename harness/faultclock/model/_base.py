@@ -38,8 +38,8 @@ class SparseValue(Value):
         """Add the sparse fields of the bases."""
         cls.SPARSE = frozenset().union(*(vars(base).get("SPARSE", ()) for base in cls.__mro__))
 
-    def given(self) -> Iterator[tuple[str, Any]]:
-        """Yield the fields that are written, with their values."""
+    def written_fields(self) -> Iterator[tuple[str, Any]]:
+        """Yield the fields that are written, with their values as they are."""
         left_out = dict(_sparse_defaults(type(self)))
         for name, value in self:
             if name not in left_out or value != left_out[name]:

@@ -213,7 +213,7 @@ def header_line(header: TraceHeader) -> str:
     """
     parts = {
         name: part.model_dump(mode="json") if isinstance(part, Value) else part
-        for name, part in header.given()
+        for name, part in header.written_fields()
     }
     return _dump({"header": parts}) + "\n"
 

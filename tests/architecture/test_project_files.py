@@ -102,6 +102,19 @@ def test_the_extra_all_installs_every_extra_that_can_stand_with_the_others() -> 
     assert _extra("all")[1] == set(extras) - {name for names in APART.values() for name in names}
 
 
+def test_of_what_has_many_versions_all_asks_for_the_newest() -> None:
+    """After a release that fits nothing, pip would try hundreds; the floors move with the pins."""
+    asked = _pyproject()["project"]["optional-dependencies"]["all"]
+    floors = dict(item.split(">=") for item in asked if ">=" in item)
+    assert {"boto3", "openai", "pydantic-ai-slim"} <= set(floors)
+    for name, floor in floors.items():
+        pinned = re.search(r"==(\d+)\.(\d+)", _pinned("dev")[name])
+        major, minor = map(int, floor.split("."))
+        assert pinned is not None
+        assert int(pinned[1]) == major, name
+        assert minor <= int(pinned[2]) <= minor + 12, name
+
+
 def test_each_framework_that_stands_apart_is_tried_in_the_environment_that_has_it() -> None:
     """`make frameworks` names each."""
     apart = {f"{place}/{name}" for place, names in APART.items() for name in names}

@@ -51,11 +51,6 @@ _COMMANDS = {
     "validate": ("validate", "Check scenario, error model, map and trace files."),
     "schema": ("schema", "Print the JSON Schema of a file format, for editors."),
 }
-#: What simulates has to start under a fixed hash seed, which takes a fresh interpreter.
-_SIMULATING = frozenset(
-    {"check", "run", "explore", "replay", "doctor", "mutate", "census", "infer"}
-    | {"certify", "verify", "conform"}
-)
 
 _EPILOG = """\
 \b
@@ -136,7 +131,7 @@ class _Group(click.Group):
         with screens():
             try:
                 if args is None:
-                    _prepare_process(sys.argv[1:])
+                    _prepare_output()
                 code = super().main(args, **extra)
                 # Here, and not when the interpreter ends: so a closed pipe is not taken for a bug.
                 sys.stdout.flush()
@@ -162,16 +157,11 @@ def app() -> None:
     """
 
 
-def _prepare_process(arguments: list[str]) -> None:
+def _prepare_output() -> None:
     for stream in (sys.stdout, sys.stderr):
         # A terminal that cannot show a symbol shows `?`; it does not stop the program.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
-    asks_help = {"-h", "--help"} & set(arguments)
-    if arguments and arguments[0] in _SIMULATING and not asks_help:
-        from faultclock.run.process.hash_seed import ensure_hash_seed
-
-        ensure_hash_seed()
 
 
 def _told(error: Exception) -> int:

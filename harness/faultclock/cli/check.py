@@ -17,6 +17,7 @@ from faultclock.cli.elsewhere import python_option
 from faultclock.cli.exits import exit_code_of_checkup
 from faultclock.cli.gating import gate_of, today_option
 from faultclock.cli.options import (
+    cpu_profile_option,
     jobs_option,
     limits_given,
     memory_limit_option,
@@ -126,6 +127,7 @@ be shown.
 @jobs_option("Runs at a time.")
 @wall_limit_option
 @memory_limit_option
+@cpu_profile_option
 @click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
 def command(
     subject: str | None,

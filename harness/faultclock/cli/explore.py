@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from faultclock.cli.options import (
+    cpu_profile_option,
     inline_option,
     jobs_option,
     memory_limit_option,
@@ -145,6 +146,7 @@ a scenario had no run that passed, a run hung, or was not the same twice. 130 in
 @inline_option
 @wall_limit_option
 @memory_limit_option
+@cpu_profile_option
 @click.option("-q", "--quiet", is_flag=True, help="Only the totals: no progress, no failures.")
 def command(
     scenarios: tuple[str, ...],

@@ -10,6 +10,7 @@ from typing import Any, TypeVar, cast
 import click
 from click.core import ParameterSource
 
+from faultclock.cli.say import say
 from faultclock.errors import InputError
 
 #: The neutral one: the documents that are carried beside it are chosen by name.
@@ -110,6 +111,33 @@ def memory_limit_option(function: FunctionT) -> FunctionT:
         help="End a run that takes more memory than this, in MiB, beside what its subject took "
         "when it was loaded.",
     )(function)
+
+
+def cpu_profile_option(function: FunctionT) -> FunctionT:
+    """Add `--cpu-profile`; the command knows nothing of it."""
+
+    @functools.wraps(function)
+    def measured(*args: Any, cpu_profile: str | None, **options: Any) -> Any:
+        if cpu_profile is None:
+            return function(*args, **options)
+        # Imported here: few runs are measured.
+        from faultclock.load.files import check_output_file, write_text_atomically
+        from faultclock.run.process.cpu_time import CpuTime, as_json, in_words
+
+        check_output_file(cpu_profile)
+        with CpuTime() as cpu:
+            code = function(*args, **options)
+            spent = cpu.spent()
+        write_text_atomically(cpu_profile, as_json(spent))
+        say(f"  {in_words(spent)} ({cpu_profile})", err=True)
+        return code
+
+    return click.option(
+        "--cpu-profile",
+        metavar="FILE",
+        help="Write whose processor time the runs take, as JSON: your code, its libraries, the "
+        "simulated world, the judge. The runs take longer, and are the same.",
+    )(cast("FunctionT", measured))
 
 
 def _keep_memory_limit(context: click.Context, _: click.Parameter, value: int) -> None:

@@ -12,6 +12,7 @@ from faultclock.cli.configured import was_typed
 from faultclock.cli.elsewhere import python_option
 from faultclock.cli.gating import baseline_option, gate_of, own_scenarios_option, today_option
 from faultclock.cli.options import (
+    cpu_profile_option,
     inline_option,
     jobs_option,
     limits_given,
@@ -124,6 +125,7 @@ that is not in it, and for a stale entry.
 @jobs_option("Worker processes.")
 @wall_limit_option
 @memory_limit_option
+@cpu_profile_option
 @show_output_option
 @table_options
 def command(

@@ -20,6 +20,7 @@ from faultclock.model.tape import BLANK, Chance
 from faultclock.model.trace.trace import Trace
 from faultclock.oracle.judge import Judge
 from faultclock.run.process.confirm import confirmed, is_made_twice
+from faultclock.run.process.cpu_time import measured
 from faultclock.run.suite import lost_run, run_one
 from faultclock.subjects.binding import Binding
 
@@ -67,7 +68,8 @@ def judged(
     scenario: Scenario, judge: Judge, planned: Planned, trace: Trace
 ) -> tuple[Tried, Reached]:
     """Return what a run came to, without a second one."""
-    judgement = judge.judge(trace)
+    with measured("judge", "oracle"):
+        judgement = judge.judge(trace)
     verdict = verdict_of(judgement.findings)
     failed = verdict is Verdict.FAIL
     tried = Tried(

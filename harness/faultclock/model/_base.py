@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from typing import Annotated, Any, ClassVar
 
@@ -36,6 +37,13 @@ class SparseValue(Value):
     def __pydantic_init_subclass__(cls, **_: Any) -> None:
         """Add the sparse fields of the bases."""
         cls.SPARSE = frozenset().union(*(vars(base).get("SPARSE", ()) for base in cls.__mro__))
+
+    def written_fields(self) -> Iterator[tuple[str, Any]]:
+        """Yield the fields that are written, with their values as they are."""
+        left_out = dict(_sparse_defaults(type(self)))
+        for name, value in self:
+            if name not in left_out or value != left_out[name]:
+                yield name, value
 
     @model_serializer(mode="wrap")
     def _without_defaults(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:

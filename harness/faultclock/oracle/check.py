@@ -174,7 +174,8 @@ def outcome_of(verdicts: Iterable[Verdict], unjudged: str = "") -> Outcome:
     outcome = Outcome(reason=unjudged)
     for verdict in verdicts:
         if isinstance(verdict, Held):
-            outcome.judged.update(dict.fromkeys(verdict.requirements, 1))
+            for requirement in dict.fromkeys(verdict.requirements):
+                outcome.judged[requirement] += 1
         elif isinstance(verdict, Violation):
             outcome.violations.append(verdict)
             outcome.violated.update((verdict.requirement, *verdict.exercised))

@@ -6,11 +6,14 @@ import importlib
 import sys
 from functools import cache
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 from faultclock.errors import SubjectError
 from faultclock.subjects.binding import Binding
-from faultclock.subjects.miniature import Miniature
 from faultclock.subjects.shipped import SHIPPED
+
+if TYPE_CHECKING:
+    from faultclock.subjects.miniature import Miniature
 
 #: Where the wrong subjects are. Whoever runs a subject of their own pays for none of them.
 _MINIATURES = "faultclock.mutants.registry"

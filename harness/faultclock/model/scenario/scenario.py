@@ -77,8 +77,9 @@ class RuntimeWorld(SparseValue):
 
 
 RuntimeWorld.SPARSE = frozenset(RuntimeWorld.model_fields)
-#: What a subject of any other role has around it.
-_NO_WORLD = RuntimeWorld()
+#: What a subject of any other role has around it. There is nothing to check, and so no validator
+#: to build.
+_NO_WORLD = RuntimeWorld.model_construct()
 
 
 class BaseScenario(SparseValue):

@@ -206,8 +206,16 @@ _dump = json.JSONEncoder(
 
 
 def header_line(header: TraceHeader) -> str:
-    """Return the first line of a trace file, newline included."""
-    return _dump({"header": header.model_dump(mode="json")}) + "\n"
+    """Return the first line of a trace file, newline included.
+
+    It is written part by part: for the whole, pydantic builds what writes the scenarios of all
+    roles, and a command has those of one.
+    """
+    parts = {
+        name: part.model_dump(mode="json") if isinstance(part, Value) else part
+        for name, part in header.written_fields()
+    }
+    return _dump({"header": parts}) + "\n"
 
 
 def event_line(event: TraceEvent) -> str:

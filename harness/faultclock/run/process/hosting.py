@@ -45,7 +45,7 @@ from faultclock.run.notes.output import Spill
 from faultclock.run.process import second_process as aside
 from faultclock.run.process.frames import DamagedError, receive, send
 from faultclock.run.process.host_process import BESIDE, END, MESSAGE, OPEN, serve
-from faultclock.run.process.isolate import fork_process
+from faultclock.run.process.isolate import INHERITED, fork_process
 from faultclock.run.process.lifeline import end_with
 from faultclock.run.process.run_once import make
 from faultclock.run.run_request import Made, RunRequest, lost
@@ -66,8 +66,6 @@ _ERRORS: Mapping[str, type[HarnessError]] = {
     kind.code: kind for kind in (InternalError, SubjectError)
 }
 _numbers = count(1)
-#: Descriptors that every host inherits from now on, beside its own. No others are.
-INHERITED: set[int] = set()
 
 
 class LostError(Exception):

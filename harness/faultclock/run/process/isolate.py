@@ -57,6 +57,8 @@ _FRAME = re.compile(r'^  File "(?P<path>.*)", line (?P<line>\d+|\?\?\?) in (?P<f
 
 #: In a child: hands its result over and ends it. None in every other process.
 _way_out: Callable[[object], NoReturn] | None = None
+#: Descriptors that every host inherits from now on, beside its own. No others are.
+INHERITED: set[int] = set()
 #: Descriptors by which this process talks to others: no child may write there.
 _kept_from_children: list[int] = []
 #: See `limit_children`.

@@ -16,6 +16,7 @@ from faultclock.model.trace.trace import Trace
 from faultclock.oracle.judge import Judge, SeedsJudge
 from faultclock.oracle.verdicts import spoilt
 from faultclock.run.process.confirm import REPEATABLE, confirmed, is_made_twice, unproved
+from faultclock.run.process.cpu_time import measured
 from faultclock.run.process.second_process import Aside
 
 C = TypeVar("C")
@@ -70,7 +71,8 @@ class Twice(Generic[C]):
     def __call__(self, case: C) -> Done[C]:
         """Make a run; its verdict holds for as long as a second run is the same."""
         trace = self.run(case)
-        judgement = self._judge.judge(trace)
+        with measured("judge", "oracle"):
+            judgement = self._judge.judge(trace)
         if self.again is None or not is_made_twice(trace, verdict_of(judgement.findings)):
             return Done(case, trace, judgement)
         unsteady = self._confirmed(case, trace)

@@ -12,6 +12,7 @@ from faultclock.run.execute import simulate
 from faultclock.run.lives import Life, LifeOver, live
 from faultclock.run.notes.output import Spill
 from faultclock.run.notes.taking import hung_notes
+from faultclock.run.process.cpu_time import measured
 from faultclock.run.process.integrity import Untouched
 from faultclock.run.process.isolate import Died, Hung, leave, run_contained
 from faultclock.run.process.no_exit import staying
@@ -52,7 +53,7 @@ def make(binding: Binding, asked: RunRequest) -> Made:
         InputError: the scenario does not fit the subject.
     """
     if not asked.isolate:
-        with staying():
+        with staying(), measured("world", "run"):
             happened = simulate(asked.scenario, binding, asked.seed, asked.chance)
             return made_of(_observed(happened))
     with Spill() as spill:
@@ -93,7 +94,13 @@ def _ran_out_of_memory(happened: Happened) -> bool:
 
 
 def _lived(life: Life) -> LifeOver | Happened:
-    over = life(leave)
+    with measured("world", "run") as ended:
+
+        def leave_measured(over: LifeOver) -> None:
+            ended()
+            leave(over)
+
+        over = life(leave_measured)
     return _observed(over) if isinstance(over, Happened) else over
 
 

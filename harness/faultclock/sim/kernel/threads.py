@@ -161,6 +161,9 @@ def _context_of_a_new_thread() -> Context:
 
 def _run(thread: threading.Thread, given: Carried) -> None:
     def run() -> None:
+        if (profile := threading.getprofile()) is not None:
+            # As threading's own bootstrap does.
+            sys.setprofile(profile)
         with carrying(given):
             thread.run()
 

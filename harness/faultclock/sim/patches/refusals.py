@@ -110,6 +110,11 @@ _REFUSED_SYMBOLS = frozenset(
     }
 )
 
+#: The audit events that mean something. Each run has hundreds of others.
+_LOOKED_AT = frozenset(
+    {"ctypes.dlsym", "import", "sqlite3.connect"} | _REFUSED_EVENTS | _PROGRAM_EVENTS | names.EVENTS
+)
+
 _armed = False
 _hooked = False
 
@@ -130,7 +135,7 @@ def disarm() -> None:
 
 
 def _audit(event: str, args: tuple[Any, ...]) -> None:
-    if not _armed:
+    if event not in _LOOKED_AT or not _armed:
         return
     if event in _REFUSED_EVENTS:
         if current() is not None:

@@ -19,7 +19,7 @@ from faultclock.load.foreign.log import foreign_trace
 from faultclock.load.foreign.map import load_foreign_map
 from faultclock.oracle.judge import Judge
 from tests.field.systems import kode_rows, stud_rows
-from tests.field.systems.building import HERE, System
+from tests.field.systems.building import HERE, Missing, System
 from tests.field.systems.stories import Row, Told, on_its_node, tell
 
 MEASURED = HERE / "measured"
@@ -50,6 +50,11 @@ def _checked(title: str, target: str, dialect: str) -> Seam:
     return Seam(title=title, target=target, command=("check", "--dialect", dialect))
 
 
+def _ran(title: str, target: str, model: str) -> Seam:
+    """Return a seam whose runs take seconds each: the scenarios about limits alone."""
+    return Seam(title=title, target=target, command=("run", "rate-limits", "--model", model))
+
+
 SEAMS: dict[str, tuple[Seam, ...]] = {
     "kode": (
         _checked("`AnthropicProvider.complete`", "kode.mjs#complete", "anthropic-messages"),
@@ -63,11 +68,9 @@ SEAMS: dict[str, tuple[Seam, ...]] = {
         _checked(
             "the provider `anthropic`", "providers.mjs#anthropicMessages", "anthropic-messages"
         ),
-        _checked("the program, `--headless`", "stud.mjs#session", "openai-chat"),
-        Seam(
-            title="the program, by `stud-cli`",
-            target="stud.mjs#session@openai-chat",
-            command=("run", "rate-limits", "--model", "stud-cli"),
+        _ran("the program, `--headless`, by `common`", "stud.mjs#session@openai-chat", "common"),
+        _ran(
+            "the program, `--headless`, by `stud-cli`", "stud.mjs#session@openai-chat", "stud-cli"
         ),
     ),
 }
@@ -178,7 +181,9 @@ def _asked(system: System, seam: Seam, jobs: int) -> Judged:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "answer.json")
         call = [str(Path(sys.prefix, "bin", "faultclock")), *words, "--quiet", "--jobs", str(jobs)]
-        subprocess.run([*call, "--json", str(file)], capture_output=True, check=False)
+        done = subprocess.run([*call, "--json", str(file)], capture_output=True, check=False)
+        if not file.exists():
+            raise Missing(f"faultclock {' '.join(words)}: {done.stderr.decode()}")
         answer: dict[str, Any] = json.loads(file.read_text("utf-8"))
     report = answer["report"] if is_check else answer
     said = (

@@ -15,6 +15,7 @@ export const said = (key, content, reason) => ({
 export const classed = (error, name) => Object.assign(error, typeof name === "string" && { errorClass: name });
 
 const host = {
+  events: { emit() {}, on() {}, off() {} },
   observability: { emit() {}, suppress() {} },
   secrets: { resolve: ({ name }) => process.env[name] },
 };

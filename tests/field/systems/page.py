@@ -16,9 +16,8 @@ PAGE = PROJECT / "docs" / "real-systems.md"
 #: What no run says: how they are had, and what of them is ours.
 BY_HAND = Path(__file__).parent / "by_hand.md"
 DOCUMENTS = {"kode": "Error Handling Guide", "stud": "Error Model"}
-#: Problems of one seam that the page lists.
-_LISTED_MAX = 6
-_VERDICTS = ("holds", "deviates", "not observed", "does not stand still")
+#: Verdict to how many sentences have it.
+_VERDICTS = {"holds": "hold", "deviates": "deviate", "not observed": "were not observed"}
 
 
 def kept(system: System) -> Path:
@@ -61,7 +60,7 @@ def _system(system: System, one: Measured) -> Iterator[str]:
         yield ""
         yield from _problems(seam)
     count = Counter(one.rows.values())
-    said = ", ".join(f"{count[it]} {it}" for it in _VERDICTS if count[it])
+    said = ", ".join(f"{count[it]} {words}" for it, words in _VERDICTS.items())
     yield ""
     yield f"### {system.title} and its own document"
     yield ""
@@ -88,12 +87,19 @@ def _problems(seam: Judged) -> Iterator[str]:
     yield ""
     if not seam.problems:
         yield "- No problem."
-    for title, id_, runs, is_serious in seam.problems[:_LISTED_MAX]:
-        mark, times = "✗" if is_serious else "!", "run" if runs == 1 else "runs"
-        yield _filled(f"- {mark} {title} ({id_}, {runs} {times})", indent="  ")
-    more = len(seam.problems) - _LISTED_MAX
-    if more > 0:
-        yield f"- and {more} more"
+    for (id_, is_serious), group in _by_requirement(seam).items():
+        mark = "✗" if is_serious else "!"
+        runs = sum(times for _, times in group)
+        count = f"{len(group)} problems in " if len(group) > 1 else ""
+        said = f"- {mark} {group[0][0]} ({id_}, {count}{runs} run{'' if runs == 1 else 's'})"
+        yield _filled(said, indent="  ")
+
+
+def _by_requirement(seam: Judged) -> dict[tuple[str, bool], list[tuple[str, int]]]:
+    found: dict[tuple[str, bool], list[tuple[str, int]]] = {}
+    for title, id_, runs, is_serious in seam.problems:
+        found.setdefault((id_, is_serious), []).append((title, runs))
+    return found
 
 
 def _filled(text: str, indent: str = "") -> str:

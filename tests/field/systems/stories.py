@@ -58,8 +58,9 @@ class Story:
 
     def failure(self) -> tuple[str | None, str | None]:
         """Return class and code with which a turn of stud-cli failed."""
-        (found,) = self.events("TurnError") or ({"payload": {}},)
-        return found["payload"].get("class"), found["payload"].get("code")
+        for event in self.events("TurnError"):
+            return event["payload"].get("class"), event["payload"].get("code")
+        return None, None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

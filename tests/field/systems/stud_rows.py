@@ -6,6 +6,7 @@ Lines are those of its repository at the commit that `building.py` names.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 from tests.field.systems.stories import Row, Story
 
@@ -16,7 +17,7 @@ _MAPPER = "src/extensions/providers/_adapter/stream-mapper.ts"
 _FETCHED = "the whole program asks once; nothing in it retries a provider"
 
 
-def _is(*wanted: tuple[str, str]) -> object:
+def _is(*wanted: tuple[str, str]) -> Callable[..., bool]:
     return lambda *stories: [story.failure() for story in stories] == list(wanted)
 
 

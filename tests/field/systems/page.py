@@ -36,15 +36,15 @@ def page() -> str:
 
 
 def _figures(measured: list[tuple[System, Measured]]) -> Iterator[str]:
-    yield "| system | asked at | runs | problems: serious, others | escapes | differ | seconds |"
-    yield "|---|---|---|---|---|---|---|"
+    yield "| system | asked at | runs | problems: serious, others | escapes | differ | seconds | by |"
+    yield "|---|---|---|---|---|---|---|---|"
     for system, one in measured:
         for seam in (*one.seams, one.log):
             serious = sum(is_serious for *_, is_serious in seam.problems)
             others = len(seam.problems) - serious
             yield (
                 f"| {system.title} | {seam.title} | {seam.runs} | {serious}, {others} |"
-                f" {seam.escapes} | {seam.differ} | {seam.seconds:.0f} |"
+                f" {seam.escapes} | {seam.differ} | {seam.seconds:.0f} | `{seam.command}` |"
             )
 
 
@@ -83,7 +83,7 @@ def _system(system: System, one: Measured) -> Iterator[str]:
 
 
 def _problems(seam: Judged) -> Iterator[str]:
-    yield f"**{seam.title[0].upper()}{seam.title[1:]}**: `{seam.command}`"
+    yield f"**{seam.title[0].upper()}{seam.title[1:]}**"
     yield ""
     if not seam.problems:
         yield "- No problem."

@@ -125,9 +125,9 @@ def reproduced(system: System, run: str) -> str:
     """Return the command that makes a run again."""
     export, _, situation = run.partition(" ")
     return (
-        f"faultclock run tests/field/systems/{system.id}/scenario.yaml"
-        f" --variant 'network=near, it={situation}'"
-        f" --subject .venv/systems/{system.id}/{system.id}.mjs#{export}@{DIALECTS[system.id]}"
+        f"faultclock run tests/field/systems/{system.id}/scenario.yaml \\\n"
+        f"  --variant 'network=near, it={situation}' \\\n"
+        f"  --subject .venv/systems/{system.id}/{system.id}.mjs#{export}@{DIALECTS[system.id]}"
     )
 
 

@@ -33,14 +33,14 @@ ROWS = (
         says="All errors are visible and actionable by the model",
         runs=("told throws", "told good"),
         holds=lambda failed, good: all(it.said["asked"] > 1 for it in (failed, good)),
-        why="after a tool, failed or not, the model is not asked again until somebody sends another"
-        f" message: `ensureProcessing` sees the step that calls it ({_AGENT}, 782, 960)",
+        why="after a tool, failed or not, the model is not asked again until another message"
+        f" is sent: `ensureProcessing` sees the step that calls it ({_AGENT}, 782, 960)",
     ),
     Row(
         says="Never Crash - Multi-layer error catching ensures system stability",
         runs=("unheard throws", "unheard model-fails"),
         holds=lambda tool, model: not tool.ended and not model.ended,
-        why="where nobody listens to `error`, the first failure of a tool or the model ends the"
+        why="without a listener to `error`, the first failure of a tool or the model ends the"
         " process: Node's emitter throws on that name (src/core/events.ts, 57)",
     ),
     Row(
@@ -225,7 +225,7 @@ ROWS = (
         says="Agent error ≠ System crash",
         runs=("unheard model-fails",),
         holds=lambda it: not it.ended,
-        why="as above, where nobody listens; holds with a listener (`told model-fails`)",
+        why="as above, without a listener; holds with a listener (`told model-fails`)",
     ),
     Row(
         says="Tools are completely isolated",

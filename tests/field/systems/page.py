@@ -36,7 +36,7 @@ def page() -> str:
 
 
 def _figures(measured: list[tuple[System, Measured]]) -> Iterator[str]:
-    yield "| system | asked at | runs | problems: serious, others | escapes | differ | seconds | by |"
+    yield "| system | asked at | runs | problems: serious, others | escapes | differ | s | by |"
     yield "|---|---|---|---|---|---|---|---|"
     for system, one in measured:
         for seam in (*one.seams, one.log):

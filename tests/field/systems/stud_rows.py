@@ -118,7 +118,7 @@ ROWS = (
     Row(
         says="Extensions emit typed errors; callers match on class/code, not on message substrings",
         read="deviates",
-        why=f"an error that comes in a stream is told by words of its message ({_MAPPER}, 65-136):"
+        why=f"an error that comes in a stream is classified by words of its message ({_MAPPER}, 65-136):"
         " not observed",
     ),
     # Principles.
@@ -198,7 +198,7 @@ ROWS = (
     ),
     Row(
         says='A user may be asked to choose a recovery path: "Retry the tool call?"',
-        why="nobody asks (src/cli/runtime/tool-resolver.ts)",
+        why="it never asks (src/cli/runtime/tool-resolver.ts)",
     ),
     Row(
         says="A tool that returns a partial result with an error returns an `errors[]` field",

@@ -118,8 +118,8 @@ ROWS = (
     Row(
         says="Extensions emit typed errors; callers match on class/code, not on message substrings",
         read="deviates",
-        why=f"an error that comes in a stream is classified by words of its message ({_MAPPER}, 65-136):"
-        " not observed",
+        why="an error that comes in a stream is classified by words of its message"
+        f" ({_MAPPER}, 65-136): not observed",
     ),
     # Principles.
     Row(

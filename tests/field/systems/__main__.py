@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from faultclock.load.files import write_text_atomically
-from tests.field.systems.building import SYSTEMS, Missing, build, node_folder
+from tests.field.systems.building import SYSTEMS, Missing, build
 from tests.field.systems.measuring import measure
 from tests.field.systems.page import PAGE, kept, page
 
@@ -25,12 +25,12 @@ def main() -> None:
     for system in SYSTEMS:
         try:
             build(system, getattr(given, system.id))
-            node_folder(system)
+            sys.stderr.write(f"==> {system.title}\n")
+            measured = measure(system, on=today, jobs=given.jobs)
         except Missing as error:
             sys.stderr.write(f"==> passed over: {error}\n")
-            continue
-        sys.stderr.write(f"==> {system.title}\n")
-        write_text_atomically(kept(system), measure(system, on=today, jobs=given.jobs).written())
+        else:
+            write_text_atomically(kept(system), measured.written())
     write_text_atomically(PAGE, page())
 
 

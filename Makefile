@@ -15,6 +15,9 @@ PLAYED ?= reference/* client/openai-*
 # AFK needs Python 3.13, and comes from a checkout of its repository: it is on no package index.
 PYTHON313 ?= python3.13
 AFK ?= ../afk
+# KODE SDK and stud-cli come from checkouts of their repositories: they are on no package index.
+KODE ?= ../Kode-sdk
+STUD ?= ../stud-cli
 # Which benchmarks are run (none named: all), and what they are compared with, how often.
 ONLY ?=
 BASE ?= HEAD
@@ -48,7 +51,7 @@ REFUSED := openai-sync openai-async openai-agent
 CERTIFICATES := reports/certificates
 
 .DEFAULT_GOAL := help
-.PHONY: help demo certify test check format lint types tests pythons afk soak ledger ledger-diff mutate field-report frameworks hostile bench bench-compare lock clean FORCE
+.PHONY: help demo certify test check format lint types tests pythons afk soak ledger ledger-diff mutate field-report real-systems frameworks hostile bench bench-compare lock clean FORCE
 .DELETE_ON_ERROR:
 
 help: ## say what there is
@@ -121,6 +124,9 @@ field-report: $(VENV)/.dev $(VENV)/.openai2 $(VENV)/.agents $(VENV)/.crewai ## r
 	$(VENV2)/bin/python -m tests.field
 	$(VENV)/agents/bin/python -m tests.field
 	$(VENV)/crewai/bin/python -m tests.field crewai
+
+real-systems: $(VENV)/.dev ## run KODE SDK and stud-cli, and write docs/real-systems.md (KODE=a/checkout STUD=a/checkout)
+	PYTHONHASHSEED=0 $(BIN)/python -m tests.field.systems --kode "$(KODE)" --stud "$(STUD)" --jobs $(JOBS)
 
 # Each by its environment, which is made first.
 frameworks: $(patsubst %/,$(VENV)/.%,$(sort $(dir $(FRAMEWORKS)))) ## try agents of the frameworks that stand apart (FRAMEWORKS=crewai/crewai: one)

@@ -68,6 +68,13 @@ def test_a_question_that_is_open_at_a_cancel_is_taken_back() -> None:
     assert trace.footer.ending == "completed"
 
 
+@pytest.mark.parametrize("scenario", ["common/answer-refused", "common/answer-refused-in-a-stream"])
+def test_a_refusal_is_read_where_langchain_keeps_it(scenario: str) -> None:
+    """Its message has no text, and says beside it that the model refuses."""
+    trace = played("langchain", scenario)
+    assert list(trace.of_kind("call.returned"))[-1].payload["finish_reason"] == "refusal"
+
+
 def test_two_tools_at_once_are_two_executions() -> None:
     """They are observed side by side, and each has its own end."""
     trace = played("openai-agents", "common/agents/one-of-two-acts-and-fails")

@@ -16,6 +16,7 @@ from faultclock.subjects.foreign import Event, Export, Talk, error_of
 from faultclock.subjects.frameworks.life import Blocking, Life, ended
 from faultclock.subjects.frameworks.own_tools import mapping_in, own_tool
 from faultclock.subjects.ports import Reply, Surroundings
+from faultclock.subjects.reading import reply_of
 
 __all__ = ["live", "tools_of"]
 
@@ -66,6 +67,8 @@ class _Life(Life):
         said = self._agent.asked([text], do="turn", stream=self.streaming)
         if isinstance(said, Iterator):
             said = self._delivered(said)
+        if "message" in said:
+            return reply_of(said["message"])
         return Reply(said["text"], (), said["finish_reason"])
 
     def _delivered(self, pieces: Iterator[str]) -> Any:

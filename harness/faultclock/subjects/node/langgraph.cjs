@@ -5,7 +5,7 @@
 // was interrupted goes on with Command, one that was cut off with null.
 'use strict';
 const { refuse } = require('./world.cjs');
-const { observed, whyNot, kept, keep } = require('./seam.cjs');
+const { json, observed, whyNot, kept, keep } = require('./seam.cjs');
 const { packageOf } = require('./packages.cjs');
 
 /** Packages of the user's that have LangGraph in their own folders, where it is not in the user's. */
@@ -144,8 +144,9 @@ class Life {
     if (structuredResponse !== undefined) return { text: JSON.stringify(structuredResponse), finish_reason: null };
     const last = messages.at(-1);
     const said = last.response_metadata ?? {};
-    const reason = said.finish_reason ?? said.stop_reason ?? said.status ?? (how.piece ? NO_REASON : null);
-    return { text: last.text, finish_reason: reason };
+    const reason = said.finish_reason ?? said.stop_reason ?? said.status ?? (how.piece ? NO_REASON : undefined);
+    const { content, additional_kwargs } = last;
+    return { message: json({ text: last.text, content, additional_kwargs, response_metadata: said, finish_reason: reason }) };
   }
   async run(given, how) {
     let state = given?.__interrupt__ ? given : await this.asked(given, how);

@@ -37,6 +37,7 @@ function unlessAborted(promise, signal, stopped = () => {}) {
   });
 }
 
+/** Return a value as JSON has it. */
 const json = value => JSON.parse(JSON.stringify(value) ?? 'null');
 
 function readable(value) {
@@ -91,4 +92,4 @@ const kept = async () => valueOf(await ask('store', {}));
 /** Keep the session over the end of the process. */
 const keep = async state => { valueOf(await ask('store', { state: json(state) })); };
 
-module.exports = { answered, observed, whyNot, kept, keep };
+module.exports = { json, answered, observed, whyNot, kept, keep };

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -21,12 +21,15 @@ RESPONSES = dict.fromkeys(("openai-agents", "langchain", "langchain-deaf"), "@op
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _modules(tmp_path_factory: pytest.TempPathFactory) -> None:
+def _modules(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Have the agents of `tests/node` beside the npm packages."""
     texts = {name: (CLIENTS / f"{name}.mjs").read_text("utf-8") for name in NAMES}
     folder = folder_with(tmp_path_factory.mktemp("agents"), **texts)
     ELSEWHERE.update({name: str(folder / f"{name}.mjs") for name in NAMES})
     SPEAKS.update(RESPONSES)
+    yield
+    # Each has a process that is started ahead.
+    agent.cache_clear()
 
 
 @pytest.mark.parametrize("sentence", SENTENCES, ids=lambda item: item.__name__)

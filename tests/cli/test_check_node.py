@@ -13,12 +13,13 @@ from tests.node.modules import folder_with, needs_packages
 pytestmark = needs_packages
 
 
+#: The client and the agent of the page.
+CLIENT, AGENT = (block.text for block in read_page("docs/node.md").blocks if block.language == "js")
+
+
 def test_the_ten_lines_of_the_page_have_a_problem_at_their_own_line(tmp_path: Path) -> None:
     """The worst problem names the line that reads an answer that is none."""
-    module = next(
-        block.text for block in read_page("docs/node.md").blocks if block.language == "js"
-    )
-    folder = folder_with(tmp_path, app=module)
+    folder = folder_with(tmp_path, app=CLIENT)
     only = ("common/no-answer-in-a-good-status", "rate-limits/retry-after-integer")
     given = [word for name in only for word in ("--only", name)]
     done = process(folder, "check", "app.mjs", *given, "--quiet", "--brief")
@@ -26,6 +27,21 @@ def test_the_ten_lines_of_the_page_have_a_problem_at_their_own_line(tmp_path: Pa
     said = " ".join(done.stdout.split())
     assert "app.mjs: an async function of a prompt that speaks openai-chat" in said
     assert "at app.mjs:10 return answer.choices[0].message.content;" in said
+    assert "left the simulation" not in said
+
+
+def test_the_agent_of_the_page_is_checked_with_its_own_tool(tmp_path: Path) -> None:
+    """A denied call is not made, and what breaks a demand comes with the option that mends it."""
+    folder = folder_with(tmp_path, agent=AGENT)
+    only = ("shared/approval-denied", "shared/tool-unknown")
+    given = [word for name in only for word in ("--only", name)]
+    done = process(folder, "check", "agent.mjs", *given, "--quiet")
+    assert done.returncode == 0, done.stdout + done.stderr
+    said = " ".join(done.stdout.split())
+    assert "agent.mjs: a whole agent (OpenAI Agents SDK for Node) that speaks" in said
+    assert "its own tools are write_note, send_mail (needs a yes)" in said
+    assert "1 problem" in said
+    assert "toolNotFoundBehavior" in said
     assert "left the simulation" not in said
 
 

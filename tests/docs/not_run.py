@@ -5,6 +5,7 @@ Nothing else is left out: `tests/docs/test_pages.py` counts.
 
 from __future__ import annotations
 
+_NODE = "needs Node and a package of npm; tests/cli/test_check_node.py runs it where they are"
 _TWO_ENVIRONMENTS = "stands for two environments, of which a test has one"
 
 #: (page, the command as it stands there): why it is not run. Its options are checked all the same.
@@ -43,9 +44,8 @@ NOT_RUN: dict[tuple[str, str], str] = {
         "docs/runtimes.md",
         "faultclock run resume-drift/crash-after-each-event --subject reference-runtime",
     ): "132 runs, which tests/scenarios/test_conformance.py makes; one of them runs below",
-    ("docs/node.md", "faultclock check app.mjs"): (
-        "needs Node and a package of npm; tests/cli/test_check_node.py runs it where they are"
-    ),
+    ("docs/node.md", "faultclock check app.mjs"): _NODE,
+    ("docs/node.md", "faultclock check agent.mjs"): _NODE,
     (
         "docs/explore.md",
         "faultclock explore exploration --subject my_agent.py:agent --runs 100000 "

@@ -8,7 +8,7 @@ from typing import Any
 
 from faultclock.sim.kernel.context import CALL_ID
 from faultclock.sim.kernel.ending import Ending
-from faultclock.sim.lockstep import Lockstep
+from faultclock.sim.lockstep import Lockstep, Talk
 from faultclock.sim.net.endpoint import Endpoint
 from faultclock.sim.net.fates import ConnectFate, Refuse, Resolve, ResolveFails, ResolveFate
 from faultclock.sim.world import World
@@ -39,9 +39,18 @@ class Scripted:
         ]
 
 
-def lived(process: Scripted, world: World, *, resume: bool = False) -> tuple[list[Turn], Ending]:
+def lived(
+    process: Scripted,
+    world: World,
+    *,
+    resume: bool = False,
+    serve: Callable[[Turn, Talk], Turn] | None = None,
+    made: Callable[[Lockstep], None] = lambda _: None,
+) -> tuple[list[Turn], Ending]:
     """Let one call of it be made, and return the events of the call."""
     program = Lockstep(world.network, process.exchange, noted=lambda _: None, resume=resume)
+    program.serve = serve
+    made(program)
     events: list[Turn] = []
 
     def main() -> None:
@@ -161,6 +170,73 @@ def test_a_start_says_seed_time_and_whether_a_process_was_killed_before() -> Non
     assert start["op"] == "start"
     assert (start["seed"], start["resume"]) == (7, True)
     assert process.turns[0]["now_ns"] == 5 * MS
+
+
+def test_what_the_process_asks_for_is_answered_by_its_number() -> None:
+    """An answer may take time and turns, and belongs to the call that asked."""
+
+    def answer(turn: Turn) -> list[Turn]:
+        done: list[Turn] = []
+        for event in turn["events"]:
+            if event["op"] == "call":
+                done += [
+                    {"op": "tool", "number": n, "call": "ask/1", "tool": f"t{n}"} for n in (1, 2)
+                ]
+            elif event.get("work"):
+                done.append({"op": "tool", "number": event["number"], "value": "done"})
+            elif event["op"] == "tool" and event["number"] == 1:
+                done.append({"op": "returned", "call": "ask/1", "value": event["value"]})
+        return done
+
+    calls: list[str | None] = []
+
+    def serve(asked: Turn, talk: Talk) -> Turn:
+        calls.append(CALL_ID.get())
+        if asked["tool"] == "t2":
+            return {"value": "at once"}
+        world.kernel.pause(40 * MS)
+        said = talk.say({"work": True})
+        return {"value": f"{asked['tool']} is {said['value']}"}
+
+    world, process = World(), Scripted(answer)
+    events, _ = lived(process, world, serve=serve)
+    assert events[-1]["value"] == "t1 is done"
+    assert calls == ["ask/1", "ask/1"]
+    tools = [
+        (turn["now_ns"] // MS, event["number"])
+        for turn in process.turns
+        for event in turn["events"]
+        if event["op"] == "tool"
+    ]
+    assert tools == [(0, 2), (40, 1), (40, 1)]
+
+
+def test_what_the_process_gives_up_is_told_to_what_serves_it() -> None:
+    """A cancel reaches each open call, and what the call waits for hears of it."""
+
+    def answer(turn: Turn) -> list[Turn]:
+        done: list[Turn] = []
+        for event in turn["events"]:
+            if event["op"] == "call":
+                done.append({"op": "tool", "number": 1, "call": event["call"], "tool": "slow"})
+            elif event["op"] == "cancel":
+                done.append({"op": "tool", "number": 1, "stopped": True})
+                done.append({"op": "returned", "call": event["call"], "value": "given up"})
+        return done
+
+    stopped: list[int] = []
+
+    def serve(_: Turn, talk: Talk) -> Turn:
+        talk.on_cancel(lambda: stopped.append(world.kernel.now_ns // MS))
+        world.kernel.call_after(30 * MS, lambda: program().cancel())
+        world.kernel.pause(90 * MS)
+        return {}
+
+    programs: list[Lockstep] = []
+    program = lambda: programs[0]  # noqa: E731 - it is made below
+    world, process = World(), Scripted(answer)
+    events, _ = lived(process, world, serve=serve, made=programs.append)
+    assert (events[-1]["value"], stopped) == ("given up", [30])
 
 
 def test_what_the_process_cannot_simulate_ends_the_run_as_an_escape() -> None:

@@ -26,8 +26,8 @@ def connect(binding: Binding, world: World) -> None:
     if binding.program is not None:
         resume = world.kernel.life > 1
         exchange = binding.program.exchange
-        program = Lockstep(world.network, exchange, noted=_note, resume=resume)
-        binding.program.caller = program.call
+        lockstep = Lockstep(world.network, exchange, noted=_note, resume=resume)
+        binding.program.world = lockstep
 
 
 def _note(event: dict[str, Any]) -> None:

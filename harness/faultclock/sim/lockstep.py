@@ -12,6 +12,7 @@ import base64
 import binascii
 import errno
 import socket
+import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import copy_context
@@ -20,7 +21,7 @@ from typing import Any
 from faultclock.errors import InternalError
 from faultclock.model.duration import MILLISECOND_NS
 from faultclock.sim.kernel.actors import Wake
-from faultclock.sim.kernel.context import CALL_ID, current_call
+from faultclock.sim.kernel.context import CALL_ID, WORKING, current_call
 from faultclock.sim.kernel.kernel import Call, Kernel
 from faultclock.sim.net.endpoint import Endpoint
 from faultclock.sim.net.network import Attempt, Network
@@ -30,6 +31,8 @@ Event = dict[str, Any]
 Exchange = Callable[[Event], Event]
 
 _READ_MAX = 1 << 16
+#: What the process asks for, and is answered by an event of the same name and number.
+_ASKS = ("tool", "ask", "store")
 #: The last event of a call.
 _ENDS = ("returned", "raised")
 _SEED_MASK = (1 << 32) - 1
@@ -45,9 +48,11 @@ class Lockstep:
 
     Attributes:
         lane: the order of its turns, by its name; see `kernel.lanes`.
+        serve: answers what the process asks for, on a simulated thread; None: nobody does.
     """
 
     lane = "program"
+    serve: Callable[[Event, Any], Event] | None = None
 
     def __init__(
         self,
@@ -65,7 +70,8 @@ class Lockstep:
         self._turn: Call | None = None
         self._timer: Call | None = None
         self._connections: dict[int, _Connection] = {}
-        self._calls: dict[str, _Asked] = {}
+        self._calls: dict[str, _Inbox] = {}
+        self._talks: dict[int, Talk] = {}
         self._ended: Event | None = None
         self.post(
             {
@@ -80,12 +86,12 @@ class Lockstep:
         """Ask the process for something, and yield what it says of it: the last event ends it.
 
         Args:
-            what: `export` and `arguments`.
+            what: `export` and `arguments`, and what else a call may say.
         """
         call = current_call()
         if call is None:
             raise InternalError("a process is asked outside of all calls")
-        asked = self._calls[call] = _Asked(self.kernel)
+        asked = self._calls[call] = _Inbox(self.kernel)
         if self._ended is not None:
             asked.take(self._ended)
         else:
@@ -98,6 +104,11 @@ class Lockstep:
                     return
         finally:
             self._calls.pop(call, None)
+
+    def cancel(self) -> None:
+        """Ask the process to give up every call that is open."""
+        for call in self._calls:
+            self.post({"op": "cancel", "call": call})
 
     def post(self, event: Event) -> None:
         """Let something happen to the process at this instant."""
@@ -128,6 +139,7 @@ class Lockstep:
 
         def act() -> None:
             CALL_ID.set(event.get("call"))
+            WORKING.set(event.get("tool") if event["op"] == "connect" else None)
             match event["op"]:
                 case "connect":
                     self._connections[event["id"]] = _Connection(self, event)
@@ -137,6 +149,8 @@ class Lockstep:
                 case "returned" | "raised" | "yielded":
                     if (asked := self._calls.get(event["call"])) is not None:
                         asked.take(event)
+                case op if op in _ASKS:
+                    self._take(event)
                 case "refused":
                     self.kernel.escaped(event["what"], _site(event["stack"]))
                 case "ended":
@@ -145,6 +159,28 @@ class Lockstep:
                     self._noted(event)
 
         copy_context().run(act)
+
+    def _take(self, event: Event) -> None:
+        """Have what the process asks for answered, or go on with that."""
+        number = event["number"]
+        if (talk := self._talks.get(number)) is not None:
+            talk.take(event)
+            return
+        if self.serve is None:
+            raise InternalError(f"a process asks for {event['op']} where nothing answers that")
+        talk = self._talks[number] = Talk(self, event)
+        context = copy_context()
+        threading.Thread(
+            target=lambda: context.run(self._answer, event, talk),
+            name=f"{event['op']} {number} of the program",
+            daemon=True,
+        ).start()
+
+    def _answer(self, event: Event, talk: Talk) -> None:
+        assert self.serve is not None, "it was asked for"
+        answer = self.serve(event, talk)
+        del self._talks[event["number"]]
+        talk.post(answer)
 
     def _end(self, event: Event) -> None:
         """Let every call fail by the end of the process, and what it has open be closed."""
@@ -157,7 +193,7 @@ class Lockstep:
             connection.close({"reset": False})
 
 
-class _Asked:
+class _Inbox:
     """The events of one call, on the thread that waits for them."""
 
     def __init__(self, kernel: Kernel) -> None:
@@ -175,6 +211,37 @@ class _Asked:
             self._wake = self._kernel.waiter("the program of another language")
             self._kernel.park(self._wake)
         return self._events.popleft()
+
+
+class Talk(_Inbox):
+    """Something that the process asks for, until it is answered."""
+
+    def __init__(self, program: Lockstep, event: Event) -> None:
+        super().__init__(program.kernel)
+        self._program = program
+        self._named = {"op": event["op"], "number": event["number"]}
+        self._stops: list[Callable[[], None]] = []
+
+    def post(self, answer: Event) -> None:
+        """Say something to the process."""
+        self._program.post({**answer, **self._named})
+
+    def say(self, answer: Event) -> Event:
+        """Say something to the process, and return what it says to that."""
+        self.post(answer)
+        return self.next_event()
+
+    def take(self, event: Event) -> None:
+        """Hear what the process says: more of what it asks for, or that it gives up."""
+        if not event.get("stopped"):
+            super().take(event)
+            return
+        for callback in self._stops:
+            callback()
+
+    def on_cancel(self, callback: Callable[[], None]) -> None:
+        """Have `callback` called when the process gives up."""
+        self._stops.append(callback)
 
 
 class _Connection:

@@ -8,7 +8,7 @@ has the lines of its own file. How its process is run, and in which time, others
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import cache
 from inspect import Parameter, Signature
@@ -26,14 +26,44 @@ _RAISE = compile("raise SystemError", "<foreign>", "exec")
 _PLATFORM = "node:"
 
 
+class Talk(Protocol):
+    """Something that a program asks for, until it is answered."""
+
+    def say(self, answer: Event) -> Event:
+        """Say something to the program, and return what it says to that."""
+        ...
+
+    def on_cancel(self, callback: Callable[[], None]) -> None:
+        """Have `callback` called when the program gives up."""
+        ...
+
+
+class ForeignWorld(Protocol):
+    """The world in which a program is asked for what it exports.
+
+    Attributes:
+        serve: answers what the program itself asks for: its tools, a person, a store.
+    """
+
+    serve: Callable[[Event, Talk], Event] | None
+
+    def call(self, what: Mapping[str, Any]) -> Iterator[Event]:
+        """Ask for something, and yield what is said of it until it is over."""
+        ...
+
+    def cancel(self) -> None:
+        """Ask the program to give up every call that is open."""
+        ...
+
+
 class ForeignProgram(Protocol):
     """A program that is run in a process of its own, by the protocol of `reference/lockstep.md`.
 
     Attributes:
-        caller: asks it for what is exported; set for as long as a world has it.
+        world: set for as long as there is one.
     """
 
-    caller: Callable[[Mapping[str, Any]], Iterator[Event]] | None
+    world: ForeignWorld | None
 
     def alive(self, prepare: Callable[[], None]) -> AbstractContextManager[None]:
         """Have a fresh process for as long as the context lasts; it serves one life.
@@ -53,6 +83,9 @@ class Export:
 
     Args:
         parameters: as the host describes them; None for a client, which takes the request.
+
+    Attributes:
+        agent: what the host says of an agent of a framework; None for all else.
     """
 
     def __init__(
@@ -67,6 +100,7 @@ class Export:
         self._parameters = parameters or ()
         self.is_async = is_async
         self.client: Any = None
+        self.agent: Mapping[str, Any] | None = None
         self.__name__ = self.__qualname__ = name
         if parameters is not None:
             self.__signature__ = signature_of(parameters)
@@ -77,9 +111,25 @@ class Export:
         Raises:
             ForeignError: what it raised.
         """
-        caller = self._program.caller
-        assert caller is not None, "called outside of a world"
-        events = caller({"export": self.__name__, "arguments": self._arguments(given, named)})
+        return self.asked(self._arguments(given, named))
+
+    @property
+    def world(self) -> ForeignWorld:
+        """The world that the program is in."""
+        world = self._program.world
+        assert world is not None, "called outside of a world"
+        return world
+
+    def asked(self, arguments: Sequence[Any], **how: Any) -> Any:
+        """Return what it returns for these arguments, or an iterator over the pieces.
+
+        Args:
+            how: what else the call says.
+
+        Raises:
+            ForeignError: what it raised.
+        """
+        events = self.world.call({"export": self.__name__, "arguments": list(arguments), **how})
         first = next(events)
         return _pieces(first, events) if first["op"] == "yielded" else _value(first)
 
@@ -144,11 +194,11 @@ def _value(event: Event) -> Any:
     return event["value"]
 
 
-def _pieces(event: Event, events: Iterator[Event]) -> Iterator[Any]:
+def _pieces(event: Event, events: Iterator[Event]) -> Generator[Any, None, Any]:
     while event["op"] == "yielded":
         yield event["value"]
         event = next(events)
-    _value(event)
+    return _value(event)
 
 
 # ---------------------------------------------------------------------- errors

@@ -22,12 +22,15 @@ from tests.run.conftest import shipped_scenario
 
 #: What an agent speaks that does not speak the first guess.
 SPEAKS = {"google_adk": "@gemini-generate-content"}
+#: Where agents are that stand in no file of `fixtures/agents`.
+ELSEWHERE: dict[str, str] = {}
 
 
 @cache
 def agent(name: str) -> Binding:
     """Return a fixture's agent, prepared once."""
-    return prepare(f"{PROJECT}/fixtures/agents/{name}_agent.py:agent{SPEAKS.get(name, '')}")
+    usual = f"{PROJECT}/fixtures/agents/{name}_agent.py:agent"
+    return prepare(f"{ELSEWHERE.get(name, usual)}{SPEAKS.get(name, '')}")
 
 
 def played(name: str, scenario: str, seed: int = 0) -> Trace:

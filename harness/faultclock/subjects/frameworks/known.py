@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from faultclock.model.scenario.tool_script import ToolScript
+from faultclock.subjects.foreign import Export
 from faultclock.subjects.ports import Surroundings
 
 
@@ -32,12 +33,13 @@ class Known:
     """The agents of one framework.
 
     Attributes:
-        package: the package of their classes.
+        package: the package of their classes; for one of another language, as its host says it.
         kinds: names of the classes.
         file: the module here that takes it.
         name: of the framework, as its documentation writes it.
-        extra: of the distribution that installs it; empty for one that is on no package index.
-        distributions: names of the libraries whose versions belong in a trace.
+        extra: of the distribution that installs it; empty for one that no package of Python has.
+        distributions: names of the libraries whose versions belong in a trace; a program of another
+            language says its own.
         style: whether its turns are coroutines.
         remedies: which of its options mends a broken requirement of `common`, by the id of that.
             Each stands in the source of the versions in docs/agents.md.
@@ -199,6 +201,31 @@ FRAMEWORKS = (
             " three attempts of the OpenAI SDK.",
         },
     ),
+    Known(
+        package="@openai/agents",
+        kinds=("Agent",),
+        file="foreign_agents",
+        name="OpenAI Agents SDK for Node",
+        extra="",
+        distributions=(),
+        remedies={
+            "COMMON-END-03": "In the OpenAI Agents SDK: tool({ timeoutMs: 30_000, ... }).",
+            "COMMON-RESULT-05": "In the OpenAI Agents SDK, where the tool does not exist:"
+            ' run(agent, input, { toolNotFoundBehavior: "return_error_to_model" }).',
+        },
+        style="sync",
+        streams=True,
+    ),
+    Known(
+        package="@langchain/langgraph",
+        kinds=("Pregel",),
+        file="foreign_agents",
+        name="LangGraph for Node",
+        extra="",
+        distributions=(),
+        style="sync",
+        streams=True,
+    ),
 )
 #: A package that many distributions share.
 _NAMESPACE = "google."
@@ -218,6 +245,9 @@ def distribution_of(module: str) -> str:
 
 def agent_of(target: object) -> Known | None:
     """Return which framework `target` is an agent of; None where it is none."""
+    if isinstance(target, Export):
+        said = target.agent or {}
+        return _BY_CLASS.get((said.get("package", ""), said.get("kind", "")))
     for kind in type(target).__mro__:
         module = str(kind.__module__)
         parts = 2 if module.startswith(_NAMESPACE) else 1

@@ -38,6 +38,7 @@ class Life:
         self._surroundings = surroundings
         self.tools = OwnTools(surroundings)
         self._questions = 0
+        self._open: list[threading.Event | asyncio.Event] = []
         self._turn: asyncio.Task[Any] | None = None
 
     @property
@@ -119,6 +120,7 @@ class Life:
         )
         answers: list[InteractionAnswer] = []
         come = threading.Event() if self.blocking else asyncio.Event()
+        self._open.append(come)
 
         def answer(given: InteractionAnswer) -> None:
             answers.append(given)
@@ -134,8 +136,14 @@ class Life:
                     await asyncio.wait_for(come.wait(), deadline_s)
             return answers[0] if answers else None
         finally:
+            self._open.remove(come)
             for screen in screens:
                 screen.dismiss(request.id)
+
+    def withdraw(self) -> None:
+        """Take every question back that a person has not answered yet: that is a no."""
+        for come in self._open:
+            come.set()
 
 
 class Blocking:

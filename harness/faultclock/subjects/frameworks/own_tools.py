@@ -101,11 +101,22 @@ class OwnTools:
         )
 
     def call_blocking(
-        self, name: str, arguments: object, call_id: str, work: Callable[[], Any]
+        self,
+        name: str,
+        arguments: object,
+        call_id: str,
+        work: Callable[[], Any],
+        signal: Any = None,
     ) -> Any:
-        """Do what `call` does, for an agent whose turns block."""
+        """Do what `call` does, for an agent whose turns block.
+
+        Args:
+            signal: tells the call to stop; None: nothing does.
+        """
         given, tool = self._standing_for(name, arguments, validated=False)
-        return work() if tool is None else _value(tool.execute(given, call_id=call_id, work=work))
+        if tool is None:
+            return work()
+        return _value(tool.execute(given, call_id=call_id, work=work, signal=signal))
 
     def _standing_for(
         self, name: str, arguments: object, validated: bool

@@ -1,5 +1,6 @@
 // What a module exports, said so that the harness can tell how it is called.
 'use strict';
+const { agentOf } = require('./agents.cjs');
 
 const isFunction = value => typeof value === 'function';
 const at = (value, place) => place.split('.').reduce((inner, name) => inner?.[name], value);
@@ -89,7 +90,9 @@ function parameterOf(text) {
 
 // ---------------------------------------------------------------------------- exports
 
-function described(name, value) {
+async function described(name, value, file) {
+  const agent = await agentOf(value, file);
+  if (agent) return { name, kind: 'agent', agent };
   const client = clientOf(value);
   if (client) {
     const type = value.constructor?.name ?? '';
@@ -117,7 +120,8 @@ function membersOf(module) {
   return found;
 }
 
-const exportsOf = module => [...membersOf(module)].map(([name, value]) => described(name, value));
+const exportsOf = (module, file) =>
+  Promise.all([...membersOf(module)].map(([name, value]) => described(name, value, file)));
 
 /** Return what is called, and the object that it is a method of: `client`, `agent.ask`. */
 function memberOf(module, name) {

@@ -5,18 +5,20 @@
 // what has happened).
 'use strict';
 const fs = require('node:fs');
-const { createHook } = require('node:async_hooks');
+const { AsyncResource, createHook } = require('node:async_hooks');
 const { createRequire } = require('node:module');
 const path = require('node:path');
 const { pathToFileURL } = require('node:url');
 const world = require('./world.cjs');
 const { exportsOf, memberOf, answerOf } = require('./exports.cjs');
+const { described } = require('./errors.cjs');
+const { lived } = require('./agents.cjs');
+const { answered } = require('./seam.cjs');
 
-const PROTOCOL = 1;
+const PROTOCOL = 2;
 const GRANULARITY_NS = 1e6; // Timers have whole milliseconds.
 const CALM_TURNS = 2; // Turns of the event loop in which nothing may happen.
 const PATIENCE_MS = 5000; // Of real time, for what libuv's own thread has to do.
-const ERRORS_MAX = 16;
 /** What keeps the loop busy by itself, and nothing of the subject's. */
 const HARMLESS = new Set(['Immediate', 'MessagePort', 'SignalWrap']);
 const { state, calls, say, real } = world;
@@ -62,35 +64,6 @@ function end({ what, error = null, stack = [] }) {
   say({ op: 'ended', what, error, stack });
   writeLine({ next_ns: null, events: state.outbox });
   real.exit(0);
-}
-
-// ---------------------------------------------------------------------------- errors
-
-function nameOf(error) {
-  const kind = error.constructor?.name;
-  return kind && kind !== 'Error' && kind !== 'DOMException' ? kind : error.name || kind || 'Error';
-}
-
-function described(error, left = ERRORS_MAX, place = frames => frames) {
-  if (error === null || typeof error !== 'object') {
-    return { type: 'thrown', message: String(error), stack: place([]), is_made: true };
-  }
-  const said = { type: 'Error', message: '', stack: [], is_made: true };
-  try {
-    Object.assign(said, { type: String(nameOf(error)), message: String(error.message ?? error) });
-    said.stack = place(world.framesOf(error));
-    // What an operation raises has no line of a program that made it.
-    said.is_made = world.made.has(error)
-      || !/^(Type|Range|Syntax|Reference|URI)Error$/.test(error.constructor?.name);
-    for (const [name, key] of [['error_class', 'errorClass'], ['code', 'code']]) {
-      if (typeof error[key] === 'string') said[name] = error[key];
-    }
-    if (left > 1 && error.cause instanceof Object) said.cause = described(error.cause, left - 1);
-    if (left > 1 && Array.isArray(error.errors)) {
-      said.errors = error.errors.slice(0, left - 1).map(item => described(item, 1));
-    }
-  } catch { /* A getter of the subject's may throw. */ }
-  return said;
 }
 
 process.on('uncaughtException', error => {
@@ -171,6 +144,8 @@ function meet(event) {
   state.work++;
   if (event.op === 'start') start(event);
   else if (event.op === 'call') callFor(event);
+  else if (event.op === 'cancel') open.get(event.call)?.();
+  else if (event.number !== undefined) answered(event);
   else world.sockets.get(event.id)?.meet(event);
 }
 
@@ -184,13 +159,24 @@ function start({ seed, epoch_ms: epochMs }) {
 let module_ = null;
 let loadedNs = 0;
 
-function callFor({ call, export: name, arguments: given }) {
+/** What gives up each call that is open. */
+const open = new Map();
+
+function callFor(event) {
+  const { call } = event;
+  const giving = new AbortController();
   calls.run({ id: call, stack: [] }, async () => {
+    open.set(call, AsyncResource.bind(() => giving.abort()));
     try {
-      const value = await answerOf(memberOf(module_, name), given, piece => say({ op: 'yielded', call, value: piece }));
+      const member = memberOf(module_, event.export);
+      const piece = value => say({ op: 'yielded', call, value });
+      const value = await (event.do ? lived(member.value, event, piece, giving.signal)
+        : answerOf(member, event.arguments, piece));
       say({ op: 'returned', call, value });
     } catch (error) {
-      say({ op: 'raised', call, error: described(error, ERRORS_MAX, world.placed) });
+      say({ op: 'raised', call, error: described(error, world.placed) });
+    } finally {
+      open.delete(call);
     }
   });
 }
@@ -220,8 +206,10 @@ function versions(source) {
 }
 
 async function load() {
+  let exports;
   try {
     module_ = await import(pathToFileURL(file).href);
+    exports = await exportsOf(module_, file);
   } catch (error) {
     return failed(described(error));
   }
@@ -233,7 +221,7 @@ async function load() {
     lockstep: PROTOCOL,
     timer_granularity_ns: GRANULARITY_NS,
     versions: versions(fs.readFileSync(file, 'utf8')),
-    exports: exportsOf(module_),
+    exports,
   });
   const first = readLine();
   state.nowNs = first.now_ns;

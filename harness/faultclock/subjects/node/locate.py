@@ -60,7 +60,7 @@ def locate_export(target: str) -> Located:
     file, source = _file(place)
     said = _loaded(place, file)
     exports: list[Mapping[str, Any]] = [
-        item for item in said["exports"] if item["kind"] in ("function", "client")
+        item for item in said["exports"] if item["kind"] in ("function", "client", "agent")
     ]
     program = NodeProgram(file)
     chosen = _named(place, name, exports) if name else _only(place, exports)
@@ -223,7 +223,7 @@ def _hint(place: str, exports: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _fits(item: Mapping[str, Any]) -> bool:
-    if item["kind"] == "client":
+    if item["kind"] != "function":
         return True
     try:
         wanted_by(Export(NodeProgram(Path()), item["name"], parameters=_known(item)), "")
@@ -236,6 +236,9 @@ def _export(program: NodeProgram, name: str, item: Mapping[str, Any]) -> Export:
     if item["kind"] == "function":
         return Export(program, name, parameters=_known(item), is_async=bool(item["is_async"]))
     export = Export(program, name, parameters=[{"name": "request", "optional": False}])
+    if item["kind"] == "agent":
+        export.agent = item["agent"]
+        return export
     dialect = item["dialect"]
     known = {} if dialect is None else {"dialect": dialect, "dialect_known": True}
     export.client = Client(

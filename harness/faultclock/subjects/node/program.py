@@ -12,16 +12,15 @@ import select
 import shutil
 import subprocess
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from faultclock.errors import InternalError, SubjectError
-from faultclock.subjects.foreign import Event
+from faultclock.subjects.foreign import Event, ForeignWorld
 
 #: The version of the protocol that is spoken here.
-PROTOCOL = 1
+PROTOCOL = 2
 #: The oldest Node that is tried: 20 is the oldest whose clock functions are all replaced.
 OLDEST = 20
 
@@ -143,7 +142,7 @@ class NodeProgram:
         self._file = file
         self._process: NodeProcess | None = None
         self._ahead: tuple[int, NodeProcess] | None = None
-        self.caller: Callable[[Mapping[str, Any]], Iterator[Event]] | None = None
+        self.world: ForeignWorld | None = None
 
     @contextmanager
     def alive(self, prepare: Callable[[], None]) -> Iterator[None]:

@@ -352,7 +352,8 @@ class Socket extends Duplex {
     this.resource = new AsyncResource('Socket');
     sockets.set(this.id, this);
     here();
-    say({ op: 'connect', id: this.id, host, port: this.remotePort, tls: isSecure, call: callId() });
+    say({ op: 'connect', id: this.id, host, port: this.remotePort, tls: isSecure,
+      call: callId(), tool: calls.getStore()?.tool ?? null });
     options.signal?.addEventListener('abort', () => this.destroy(options.signal.reason), { once: true });
     if (options.timeout) this.setTimeout(options.timeout);
   }
@@ -534,7 +535,7 @@ function simulate(end) {
 }
 
 module.exports = {
-  simulate, state, calls, say, real, made, framesOf, placed, sockets, nextTimer,
+  simulate, state, calls, say, callId, refuse, real, made, framesOf, placed, sockets, nextTimer,
   reseed: given => { seed = given >>> 0; },
   shiftTimers: byNs => { for (const timer of waiting.values()) { timer.fromNs += byNs; timer.atNs += byNs; } },
 };

@@ -1,0 +1,96 @@
+"""Agents of frameworks in Node, in the shipped scenarios: the same sentences hold for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from faultclock.load.error_model import load_error_model
+from faultclock.model.duration import SECOND_NS
+from faultclock.model.report.finding import Verdict
+from faultclock.oracle.judge import judge
+from tests.node.modules import CLIENTS, folder_with, needs_packages
+from tests.subjects.frameworks.agents import ELSEWHERE, SENTENCES, SPEAKS, agent, kinds, played
+
+pytestmark = needs_packages
+
+NAMES = ("openai-agents", "langchain", "langgraph", "langchain-deaf")
+#: LangChain asks the Responses API for a newer model.
+RESPONSES = dict.fromkeys(("openai-agents", "langchain", "langchain-deaf"), "@openai-responses")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _modules(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Have the agents of `tests/node` beside the npm packages."""
+    texts = {name: (CLIENTS / f"{name}.mjs").read_text("utf-8") for name in NAMES}
+    folder = folder_with(tmp_path_factory.mktemp("agents"), **texts)
+    ELSEWHERE.update({name: str(folder / f"{name}.mjs") for name in NAMES})
+    SPEAKS.update(RESPONSES)
+    yield
+    # Each has a process that is started ahead.
+    agent.cache_clear()
+
+
+@pytest.mark.parametrize("sentence", SENTENCES, ids=lambda item: item.__name__)
+@pytest.mark.parametrize("name", ["openai-agents", "langchain"])
+def test_an_agent_is_taken_as_it_is(name: str, sentence: Callable[[str], None]) -> None:
+    """With its own tools, its own approvals and its own session."""
+    sentence(name)
+
+
+def test_the_tools_of_a_graph_hang_on_its_nodes() -> None:
+    """A graph that was put together by hand is observed and judged as well."""
+    (tool,) = agent("langgraph").own_tools or ()
+    assert (tool.name, tool.gated, sorted(tool.input_schema["properties"])) == (
+        "write_note",
+        False,
+        ["path", "text"],
+    )
+    trace = played("langgraph", "rate-limits/limited-after-a-tool")
+    assert kinds(trace, "tool.called", "tool.effect") == ["tool.called", "tool.effect"]
+    assert trace.footer.ending == "completed"
+
+
+@pytest.mark.parametrize("name", ["openai-agents", "langchain"])
+def test_a_cancel_gives_up_the_turn_and_its_tool(name: str) -> None:
+    """Its signal is aborted: the turn ends at once, and a tool that waits is stopped."""
+    trace = played(name, "shared/cancelled-in-a-tool")
+    assert kinds(trace, "tool.called", "tool.stopped")[:2] == ["tool.called", "tool.stopped"]
+    (cancelled,) = trace.of_kind("cancel.requested")
+    raised = next(trace.of_kind("call.raised"))
+    assert 0 <= raised.at_ns - cancelled.at_ns < SECOND_NS, "only the session is still stored"
+    assert trace.footer.ending == "completed"
+
+
+def test_a_question_that_is_open_at_a_cancel_is_taken_back() -> None:
+    """The person sees it no more, and the tool is not called."""
+    trace = played("openai-agents", "approvals/cancel-while-open")
+    wanted = ("interaction.shown", "interaction.dismissed", "tool.called")
+    assert kinds(trace, *wanted)[:2] == ["interaction.shown", "interaction.dismissed"]
+    assert trace.footer.ending == "completed"
+
+
+@pytest.mark.parametrize("scenario", ["common/answer-refused", "common/answer-refused-in-a-stream"])
+def test_a_refusal_is_read_where_langchain_keeps_it(scenario: str) -> None:
+    """Its message has no text, and says beside it that the model refuses."""
+    trace = played("langchain", scenario)
+    assert list(trace.of_kind("call.returned"))[-1].payload["finish_reason"] == "refusal"
+
+
+def test_two_tools_at_once_are_two_executions() -> None:
+    """They are observed side by side, and each has its own end."""
+    trace = played("openai-agents", "common/agents/one-of-two-acts-and-fails")
+    assert kinds(trace, "tool.called").count("tool.called") >= 2
+    assert trace.footer.ending == "completed"
+
+
+def test_an_agent_that_does_not_hear_a_no_is_found() -> None:
+    """Its tool acts after the no: no sentence of the model lets that pass."""
+    trace = played("langchain-deaf", "shared/approval-denied")
+    assert "tool.called" in kinds(trace, "tool.called")
+    found = judge(load_error_model("common"), trace).findings
+    broken = {item.requirement for item in found if item.verdict is Verdict.FAIL}
+    assert broken
+    heard = judge(load_error_model("common"), played("langchain", "shared/approval-denied"))
+    assert not broken & {it.requirement for it in heard.findings if it.verdict is Verdict.FAIL}

@@ -64,3 +64,19 @@ def test_what_a_baseline_knows_is_marked() -> None:
 def test_a_target_that_asks_no_model_has_nothing_inferred() -> None:
     """A tool has no retries that a provider could see."""
     assert _checkup(report(run("one"))).does == ()
+
+
+def test_what_the_own_provider_has_written_is_the_first_source() -> None:
+    """And what another one has, the last: it may demand other things."""
+    given = ("OpenAI, Errors: https://a.example", "Bug: b/c#1", "Anthropic, Errors")
+    found = report(run("one", finding("T-RETRY-01")))
+    covered = tuple(item.model_copy(update={"sources": given}) for item in found.coverage)
+    runs = Runs(report=found.model_copy(update={"coverage": covered}))
+    first = {}
+    for dialect in ("anthropic-messages", "gemini-generate-content", "azure-openai", ""):
+        taken = TAKEN.model_copy(update={"dialect": dialect})
+        found_ = checkup_of(runs, taken_for=taken, left_out=(), streams=True)
+        first[dialect] = [source.partition(",")[0] for source in found_.problems[0].sources]
+    assert first["anthropic-messages"] == ["Anthropic", "Bug: b/c#1", "OpenAI"]
+    assert first["azure-openai"] == ["OpenAI", "Bug: b/c#1", "Anthropic"]
+    assert first["gemini-generate-content"][0] == first[""][0] == "Bug: b/c#1"

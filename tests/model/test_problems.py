@@ -123,6 +123,17 @@ def test_the_id_of_a_call_is_no_part_of_the_cause() -> None:
     assert [problem.runs for problem in problems] == [2]
 
 
+def test_the_details_of_what_was_seen_are_no_part_of_the_cause() -> None:
+    """One call that hangs and two that do are one wait without a deadline."""
+    texts = ("it had not ended; thread 'a' waits", "it had not ended; thread 'a' and thread 'b'")
+    problems = problems_of(
+        tuple(run(f"run-{at}", finding("T-RETRY-02", text)) for at, text in enumerate(texts)),
+        (),
+        model().requirements,
+    )
+    assert [problem.runs for problem in problems] == [2]
+
+
 def test_the_title_is_what_was_seen_without_its_details() -> None:
     """Which threads wait, and where, is no part of what happens to a person."""
     seen = "the call waits, and says 'a; b'; thread 'main' runs an event loop"

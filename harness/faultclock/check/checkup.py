@@ -10,9 +10,16 @@ from collections.abc import Iterator, Sequence
 import faultclock
 from faultclock.check.running import Runs
 from faultclock.check.traits import traits_of
-from faultclock.model.report.checkup import CheckUp, LeftOut, TakenFor
+from faultclock.model.report.checkup import CheckUp, LeftOut, Problem, TakenFor
 from faultclock.model.report.finding import Report
 from faultclock.model.report.problems import problems_in, unproved_in
+
+#: Who writes a source, and how the names of the APIs begin that are theirs or copies of theirs.
+_PROVIDERS = {
+    "openai": ("openai", "azure", "deepseek", "openrouter"),
+    "anthropic": ("anthropic",),
+    "google": ("gemini",),
+}
 
 
 def checkup_of(
@@ -33,12 +40,27 @@ def checkup_of(
         faultclock=faultclock.__version__,
         taken_for=taken_for,
         does=() if runs.profile is None else traits_of(runs.profile, streams=streams),
-        problems=problems_in(report),
+        problems=tuple(_nearest_first(item, taken_for.dialect) for item in problems_in(report)),
         left_out=(*left_out, *_not_run(report)),
         inconclusive=unproved_in(report),
         report=report,
         profile=runs.profile,
     )
+
+
+def _nearest_first(problem: Problem, dialect: str) -> Problem:
+    """Return a problem with the sources first that its API's own provider has written.
+
+    Those of another provider come last: what that demands, this one may not.
+    """
+
+    def distance(source: str) -> int:
+        provider = source.partition(",")[0].lower()
+        if provider not in _PROVIDERS:
+            return 1
+        return 0 if dialect.startswith(_PROVIDERS[provider]) else 2
+
+    return problem.model_copy(update={"sources": tuple(sorted(problem.sources, key=distance))})
 
 
 def _not_run(report: Report) -> Iterator[LeftOut]:

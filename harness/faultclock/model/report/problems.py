@@ -2,8 +2,8 @@
 
 One cause is one problem. An exception of the handling is one by its type and its line; anything
 else by its requirement and by the cause that the check names. Where it names none, that is what was
-observed without the numbers in it, and the line that waited where one is known. What becomes of a
-call after its handler has crashed follows from the crash and is part of that problem. An error
+observed without its numbers and details, and the line that waited where one is known. What becomes
+of a call after its handler has crashed follows from the crash and is part of that problem. An error
 model that names no harm still gives causes: then the order is by what is broken and how often.
 
 The fingerprint of `explore` would not do: it is made of the kinds of events, so one cause would be
@@ -257,7 +257,7 @@ def _key(seen: _Seen) -> str:
         where = () if place is None else (place.file, place.function, place.code or place.line)
         return _digest("raised", seen.raised.type, *where)
     finding = seen.finding
-    observed = _NUMBER.sub("#", _ID.sub("#", _QUOTED.sub("'…'", finding.observed)))
+    observed = _NUMBER.sub("#", _ID.sub("#", _QUOTED.sub("'…'", _headline(finding.observed))))
     cause = (finding.check, finding.requirement, finding.cause or observed)
     waits = seen.run.notes.waits if seen.run.notes is not None else ()
     lines = {(frame.file, frame.line) for wait in waits for frame in wait.frames if frame.own}
@@ -313,12 +313,18 @@ def _problem(key: str, group: _Group, known: Collection[str]) -> Problem:
 def _title(seen: _Seen) -> str:
     if seen.raised is not None:
         return _error(seen.raised)
-    text = " ".join((seen.finding.observed or seen.requirement.sentence).split())
-    # What comes after a semicolon of ours are details: of threads that wait, of the first time.
-    text = text[: len(_QUOTED.sub(_blanked, text).partition("; ")[0])]
+    text = _headline(" ".join((seen.finding.observed or seen.requirement.sentence).split()))
     first = text.partition(" ")[0]
     # `json.JSONDecodeError` stays as it is written.
     return text[:1].upper() + text[1:] if first.isalpha() else text
+
+
+def _headline(text: str) -> str:
+    """Return what was observed without what comes after a semicolon of ours.
+
+    These are details: of threads that wait, of the first time.
+    """
+    return text[: len(_QUOTED.sub(_blanked, text).partition("; ")[0])]
 
 
 def _blanked(quoted: re.Match[str]) -> str:

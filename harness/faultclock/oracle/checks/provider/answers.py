@@ -195,7 +195,10 @@ def whole(history: History, model: ErrorModel) -> Verdicts:
             why = f"failed: {last.signal}" if last.failed else _ENDS[str(last.ends)]
             yield held(*requirements)
             if not reply.says_how_it_ended():
-                yield _passed_on(reply, requirements, f"the answer {why}")
+                violation = _passed_on(reply, requirements, f"the answer {why}")
+                # The same line of a program overlooks an error object, whichever error it holds.
+                kind = last.signal.kind if last.signal is not None else last.ends
+                yield replace(violation, cause=f"an answer that is not whole passes: {kind}")
 
 
 @check(

@@ -388,7 +388,7 @@ def _of_client(
         because="its class is that of a library that Faultclock knows how to ask"
         if client.known
         else "it has chat.completions.create",
-        otherwise="name a function of a prompt that asks it, `def ask(prompt): ...`",
+        otherwise=f"name a function of a prompt that asks it, {found.function}",
         dialect=binding.dialect if binding.dialect_known else "",
     )
     return Adopted(binding=binding, taken_for=taken_for, spec=spec)
@@ -425,7 +425,7 @@ def _of_agent(
         target=spec,
         kind=f"a whole agent ({known.name})",
         because=target.because(tools),
-        otherwise="name a function of a prompt that asks it, `def ask(prompt): ...`",
+        otherwise=f"name a function of a prompt that asks it, {found.function}",
         dialect=binding.dialect if binding.dialect_known else "",
     )
     return Adopted(binding=binding, taken_for=taken_for, spec=spec)

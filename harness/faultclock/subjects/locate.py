@@ -66,6 +66,13 @@ class Located:
         """The object as it was named."""
         return f"{self.place}{self.mark}{self.name}"
 
+    @property
+    def function(self) -> str:
+        """A function that can be named in its place, in its language."""
+        if self.program is None:
+            return "`def ask(prompt): ...`"
+        return "`export async function ask(prompt) { ... }`"
+
 
 def locate(place: str, name: str) -> Located:
     """Import `place` and return the object called `name` in it.

@@ -10,7 +10,12 @@ from pathlib import Path
 import pytest
 
 from faultclock.errors import SubjectError
+from faultclock.load.error_model import load_error_model
+from faultclock.model.report.finding import Verdict
 from faultclock.model.trace.trace import Trace, trace_lines
+from faultclock.oracle.judge import judge
+from faultclock.run.doctor.abilities import abilities_of
+from faultclock.run.doctor.probe import probe
 from faultclock.run.prepare import prepare
 from faultclock.run.suite import run_one
 from faultclock.sim.patches import installed
@@ -184,3 +189,49 @@ def test_a_context_that_is_needed_is_asked_for(program: Path) -> None:
     """With the function to write."""
     with pytest.raises(SubjectError, match="a context of the class User"):
         _taken(program, "needs_context")
+
+
+_LOSING = """
+import json
+from pathlib import Path
+
+from agents import Agent
+
+
+class Loses:
+    "A session of its own, by the protocol of the SDK, that drops the last item of each write."
+
+    session_id = "mine"
+    session_settings = None
+    file = Path("session.json")
+
+    async def get_items(self, limit=None):
+        return json.loads(self.file.read_text()) if self.file.exists() else []
+
+    async def add_items(self, items):
+        kept = await self.get_items() + list(items)
+        self.file.write_text(json.dumps(kept[:-1] if len(kept) > 1 else kept))
+
+    async def pop_item(self):
+        return None
+
+    async def clear_session(self):
+        self.file.unlink(missing_ok=True)
+
+
+def make_agent():
+    return Agent(name="Assistant"), Loses()
+"""
+
+
+def test_a_session_by_the_protocol_of_the_sdk_is_one_that_is_used(tmp_path: Path) -> None:
+    """And one that loses a part of the conversation is not taken for none."""
+    file = tmp_path / "losing.py"
+    file.write_text(_LOSING)
+    binding = prepare(f"{file}:make_agent")
+    assert abilities_of(probe(binding)).sessions
+    scenario = shipped_scenario("resume-drift/closed-session-is-resumed")
+    trace = run_one(scenario, binding, 0, isolate=True)
+    assert not any(trace.of_kind("store.asked"))
+    found = judge(load_error_model("common"), trace).findings
+    assert {item.verdict for item in found} & {Verdict.FAIL, Verdict.INCONCLUSIVE}

@@ -101,6 +101,28 @@ def test_a_way_to_a_tool_is_called_with_its_arguments(
     assert [call["name"] for call in second["tool_calls"]] == ["write_file"]
 
 
+def test_a_model_that_was_led_is_led_on(payloads: Any, make_rig: Callable[..., Any]) -> None:
+    """By the next handoff, where the first one leads to an agent that has another."""
+    call = CALL.model_copy(update={"through": ("to_middle", "to_last")})
+    replies = (ProviderReply(tool_calls=(call,)), SCRIPT.replies[1])
+    script = SCRIPT.model_copy(update={"replies": replies})
+    rig = type(make_rig())(FakeProvider(script, payloads, observant=True))
+    chat = [USER]
+    for name in ("to_middle", "to_last", "write_file"):
+        rig.exchange(messages=chat, tools=[_tool(name)])
+        (asked,) = rig.of_kind("http.exchange_ended")[-1]["tool_calls"]
+        assert asked["name"] == name
+        made = {"id": asked["id"], "type": "function"}
+        made["function"] = {"name": name, "arguments": asked["arguments"]}
+        chat = [
+            *chat,
+            {"role": "assistant", "content": None, "tool_calls": [made]},
+            {"role": "tool", "tool_call_id": asked["id"], "content": "done"},
+        ]
+    rig.exchange(messages=chat, tools=[_tool("write_file")])
+    assert "tool_calls" not in rig.of_kind("http.exchange_ended")[-1]
+
+
 def test_a_count_of_tokens_meets_no_fault(payloads: Any, make_rig: Callable[..., Any]) -> None:
     """It is asked beside chat completions, at the same host, and gets no answer of the model."""
     rig = make_rig({"kind": "http_error", "status": 500, "error": "server_error"})

@@ -77,6 +77,19 @@ def test_another_dialect_than_the_subjects_is_refused() -> None:
         bind_scenario(scenario(dialect="openai-chat"), adapter(dialect="anthropic-messages"))
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"), [('["notes.txt"]', True), ('{"path": "no', False), ("{}", False)]
+)
+def test_arguments_that_are_no_object_are_left_out_where_they_have_to_be_one(
+    arguments: str, said: bool
+) -> None:
+    """One that was cut is closed by such a provider, and a text is sent by another as it is."""
+    asks = scenario(tool_calls=[{"name": "write_file", "arguments": arguments}])
+    reason = cannot_be_said(asks, adapter(dialect="gemini-generate-content"))
+    assert ("sends the arguments of a tool as an object" in (reason or "")) is said
+    assert cannot_be_said(asks, adapter(dialect="openai-chat")) is None
+
+
 def test_an_error_that_a_dialect_has_not_can_be_the_scenarios_own() -> None:
     """Recorded errors stand in the scenario itself."""
     fault = {"id": "f", "then": {"kind": "http_error", "status": 418, "error": "teapot"}}

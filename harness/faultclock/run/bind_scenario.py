@@ -18,6 +18,7 @@ from itertools import chain, count
 
 from faultclock.errors import InputError
 from faultclock.fakes.dialects import dialect_named
+from faultclock.fakes.wire.event_stream import closed_object
 from faultclock.load.payloads import load_dialect, load_payloads
 from faultclock.model.scenario.fault import (
     AnswerEnds,
@@ -107,6 +108,9 @@ def cannot_be_said(scenario: Scenario, binding: Binding) -> str | None:
         if missing is not None:
             return f"{script.dialect or binding.dialect} has no error {missing!r}"
         unsaid = next(_unsaid_ends(script, script.dialect or binding.dialect), None)
+        if unsaid is not None:
+            return unsaid
+        unsaid = next(_unsaid_arguments(script, script.dialect or binding.dialect), None)
         if unsaid is not None:
             return unsaid
         otherwise = next(_otherwise_limited(script, binding.dialect), None)
@@ -216,6 +220,15 @@ def _unsaid_ends(script: ProviderScript, dialect: str) -> Iterator[str]:
     for rule in script.faults:
         if isinstance(rule.then, AnswerEnds) and rule.then.how not in ends:
             yield f"{dialect} has no answer that ends so: {rule.then.how}"
+
+
+def _unsaid_arguments(script: ProviderScript, dialect: str) -> Iterator[str]:
+    """Yield which arguments of a script no provider of `dialect` sends."""
+    if dialect_named(dialect).arguments_are_objects:
+        calls = (call for reply in script.replies for call in reply.tool_calls)
+        for call in chain(script.tool_calls, calls):
+            if closed_object(call.arguments) is None:
+                yield f"{dialect} sends the arguments of a tool as an object, and these are none"
 
 
 def _errors_of(script: ProviderScript) -> Iterator[str]:

@@ -173,6 +173,17 @@ clerk = Agent(name="clerk", model="gemini-2.5-flash", description="Writes.",
               tools=[FunctionTool(note, require_confirmation=True)])
 agent = Agent(name="desk", model="gemini-2.5-flash", sub_agents=[clerk])
 """,
+    "google_adk as a tool": """
+from google.adk.agents import Agent
+from google.adk.tools.agent_tool import AgentTool
+
+def note(text: str) -> dict:
+    "Write a note."
+    return {"status": "written"}
+
+clerk = Agent(name="clerk", model="gemini-2.5-flash", description="Writes.", tools=[note])
+agent = Agent(name="desk", model="gemini-2.5-flash", tools=[AgentTool(clerk)])
+""",
     "llama_index": """
 from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent
 from llama_index.llms.openai import OpenAI
@@ -210,10 +221,11 @@ def test_a_tool_of_another_agent_is_called_behind_what_leads_to_it(
     name: str, tmp_path: Path
 ) -> None:
     """A transfer, a handoff, or the call of a managed agent, and a plan before all of them."""
-    _needs({**GATED, **UNGATED}[name])
+    framework = name.partition(" ")[0]
+    _needs({**GATED, **UNGATED}[framework])
     file = tmp_path / "team.py"
     file.write_text(BEHIND[name])
-    binding = prepare(f"{file}:agent{SPEAKS.get(name, '')}")
+    binding = prepare(f"{file}:agent{SPEAKS.get(framework, '')}")
     assert [tool.name for tool in binding.own_tools or ()] == ["note"]
     gated = any(tool.gated for tool in binding.own_tools or ())
     scenario = "approvals/timer-starts-with-the-execution" if gated else "tools/slow-but-in-time"

@@ -30,7 +30,7 @@ from faultclock.fakes.sheets.steps import Steps, json_text
 from faultclock.fakes.sheets.template import Filler, Members, Scope, expression, template
 from faultclock.fakes.wire.answer import Answer, ErrorFacts, Headers
 from faultclock.fakes.wire.dialect import Asked, Exchange, Heard, Shelf, Shown
-from faultclock.fakes.wire.event_stream import json_object
+from faultclock.fakes.wire.event_stream import closed_object, json_object
 from faultclock.fakes.wire.http_server import HttpRequest
 from faultclock.fakes.wire.offered import demand_of
 from faultclock.fakes.wire.said import Said, SaidToolCall, led, said, token
@@ -54,6 +54,7 @@ class SpokenDialect:
     def __init__(self, name: str, sheet: Sheet, hooks: Mapping[str, Callable[..., Any]]) -> None:
         self.name = name
         self.ends = frozenset(sheet.ends)
+        self.arguments_are_objects = sheet.good.tool_input == "object"
         self.roles = frozenset(sheet.roles)
         self.answers_anywhere = sheet.answers_anywhere
         self.own_payloads = tuple(sorted({rule.payload for rule in sheet.requests.refused}))
@@ -392,9 +393,7 @@ def _as_headers(headers: Mapping[str, Any]) -> Headers:
 
 def _object_of(call: SaidToolCall, dialect: str) -> dict[str, Any]:
     """Return the arguments of a call for an API in which they are an object."""
-    # Where arguments are an object, those of an answer that was cut are closed.
-    value = json_object(call.arguments)
-    value = json_object(call.arguments + '"}') if value is None else value
+    value = closed_object(call.arguments)
     if value is None:
         raise InputError(
             f"the arguments of the tool {call.name!r} are no JSON object: {call.arguments!r}",

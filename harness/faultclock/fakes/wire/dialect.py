@@ -183,6 +183,11 @@ class Dialect(Protocol):
         ...
 
     @property
+    def arguments_are_objects(self) -> bool:
+        """Whether the arguments of a tool call can be nothing but an object."""
+        ...
+
+    @property
     def roles(self) -> frozenset[str]:
         """The roles of messages that it knows; none: it takes any."""
         ...

@@ -55,6 +55,15 @@ def read_events(body: bytes) -> Iterator[ServerSentEvent]:
             data.append(value)
 
 
+def closed_object(text: str) -> dict[str, Any] | None:
+    """Return the object that a text is or, cut in a text of it, would be; None: it is none.
+
+    Where arguments are an object, those of an answer that was cut are closed.
+    """
+    value = json_object(text)
+    return json_object(text + '"}') if value is None else value
+
+
 def json_object(text: bytes | str) -> dict[str, Any] | None:
     """Return the JSON object that `text` is, None where it is none."""
     try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -156,16 +156,23 @@ def led(
     said = (text_of(message) for message in chat if message.get("role") == "assistant")
     waited = sum(any(text in whole for text in put_off) for whole in said) if demand.offers else 0
     asked = [call for reply in script.replies for call in reply.tool_calls if call.through]
-    if not any(call.name in demand.offers for call in asked):
-        return waited
-    ways = {name for call in asked for name, _ in call.ways}
     called = [
         {call["function"]["name"] for call in message.get("tool_calls") or ()}
         for message in chat
         if message.get("role") == "assistant"
     ]
     called += [set(it.names) for it in in_words if it.left_out]
+    if not any(_goes_on(call, demand, set().union(*called)) for call in asked):
+        return waited
+    ways = {name for call in asked for name, _ in call.ways}
     return waited + sum(bool(names) and names <= ways for names in called)
+
+
+def _goes_on(call: ToolCallReply, demand: Demand, called: Set[str]) -> bool:
+    """Return whether a tool is offered, or what leads on to it from where the model was led."""
+    names = [name for name, _ in call.ways]
+    led_to = max((at for at, name in enumerate(names) if name in called), default=len(names))
+    return any(name in demand.offers for name in (call.name, *names[led_to + 1 :]))
 
 
 def _put_off(reply: ProviderReply) -> str:

@@ -6,7 +6,7 @@ not tried, and the reason says how to declare that.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
@@ -310,13 +310,16 @@ def _restart_trial(binding: Binding, run: _Run) -> Trial:
 
 
 def goes_on(trace: Trace) -> bool:
-    """Return whether a fresh process knew what was said before, wherever it was kept."""
+    """Return whether a fresh process knew something of what was said, wherever it was kept."""
     _, *later = (event.seq for event in trace.of_kind("process.started"))
-    return any(
-        sum(message["role"] == "user" for message in event.payload["messages"]) > 1
-        for event in trace.of_kind("http.request")
-        if later and event.seq > later[0]
-    )
+    requests = [(event.seq, _said_in(event.payload)) for event in trace.of_kind("http.request")]
+    return any(later and seq > later[0] and said > requests[0][1] for seq, said in requests)
+
+
+def _said_in(request: Mapping[str, Any]) -> int:
+    """Return how many messages of a request are no instructions."""
+    roles = [message["role"] for message in request["messages"]]
+    return sum(role not in ("system", "developer") for role in roles)
 
 
 def _results(request: Any) -> list[str]:

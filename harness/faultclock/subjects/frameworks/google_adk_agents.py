@@ -14,11 +14,11 @@ from typing import Any
 from google.adk.agents import BaseAgent, LlmAgent
 from google.adk.events import Event
 from google.adk.runners import Runner
-from google.adk.sessions import InMemorySessionService, Session
 from google.adk.tools import BaseTool, FunctionTool
 from google.genai.types import Content, FunctionCall, FunctionResponse, Part
 
 from faultclock.model.scenario.tool_script import ToolScript
+from faultclock.subjects.frameworks.google_adk_sessions import StoreSessions
 from faultclock.subjects.frameworks.life import Life
 from faultclock.subjects.frameworks.own_tools import own_tool, way
 from faultclock.subjects.ports import Reply, Surroundings
@@ -45,13 +45,15 @@ def live(agent: BaseAgent, surroundings: Surroundings) -> Life:
 
 
 def _tools(agent: BaseAgent, *ways: str) -> Iterator[tuple[BaseTool, tuple[str, ...]]]:
-    """Yield the tools of an agent and of those below it; a plain function becomes one first."""
+    """Yield the tools of an agent and of those behind it; a plain function becomes one first."""
     led = isinstance(agent, LlmAgent)
     if led:
         agent.tools = [FunctionTool(it) if inspect.isroutine(it) else it for it in agent.tools]
         # The next turn begins with the agent that the last one was handed to.
         ways = ways or ((_to(agent_name=agent.name),) if agent.sub_agents else ())
-        yield from ((tool, ways) for tool in agent.tools if isinstance(tool, BaseTool))
+        for tool in (tool for tool in agent.tools if isinstance(tool, BaseTool)):
+            inner = getattr(tool, "agent", None)
+            yield from _tools(inner, *ways, tool.name) if inner is not None else [(tool, ways)]
     for inner in agent.sub_agents:
         yield from _tools(inner, *ways, *([_to(agent_name=inner.name)] if led else []))
 
@@ -59,7 +61,7 @@ def _tools(agent: BaseAgent, *ways: str) -> Iterator[tuple[BaseTool, tuple[str, 
 class _Life(Life):
     def __init__(self, agent: BaseAgent, surroundings: Surroundings) -> None:
         super().__init__(surroundings)
-        self._sessions = _Sessions(self)
+        self._sessions = StoreSessions(self, _APP, _USER)
         self._runner = Runner(agent=agent, app_name=_APP, session_service=self._sessions)
         for tool, _ in _tools(agent):
             self._observe(tool)
@@ -129,23 +131,3 @@ def _open_calls(events: Iterable[Event]) -> list[FunctionCall]:
         for response in event.get_function_responses():
             asked.pop(response.id, None)
     return list(asked.values())
-
-
-class _Sessions(InMemorySessionService):  # type: ignore[misc]  # stands alone
-    """ADK's own sessions in memory, kept in the store of the scenario after each event."""
-
-    def __init__(self, life: Life) -> None:
-        super().__init__()
-        self._life = life
-
-    def load(self, saved: str) -> None:
-        """Take up what an earlier life has kept."""
-        session = Session.model_validate_json(saved)
-        self.sessions = {_APP: {_USER: {session.id: session}}}
-
-    async def append_event(self, session: Session, event: Event) -> Event:
-        done = await super().append_event(session, event)
-        if not event.partial:
-            kept = self.sessions[_APP][_USER][session.id]
-            await self._life.keep({"session": kept.model_dump_json()})
-        return done

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, get_args
 
 from agents import Agent, RunConfig, Runner, RunState
-from agents.memory.session import SessionABC
+from agents.memory.session import Session
 from agents.result import RunResultBase
 
 from faultclock.model.scenario.tool_script import ToolScript
@@ -68,7 +68,7 @@ def live(agent: Agent[Any], surroundings: Surroundings, given: Any = None) -> Li
 
 def _context(agent: Agent[Any], given: Any) -> Any:
     declared: Any = get_args(getattr(agent, "__orig_class__", None))
-    handed = None if isinstance(given, SessionABC) else given
+    handed = None if isinstance(given, Session) else given
     return default_deps(declared[0] if declared else None, handed, "a context")
 
 
@@ -76,7 +76,7 @@ class _Life(Life):
     def __init__(self, agent: Agent[Any], surroundings: Surroundings, given: Any) -> None:
         super().__init__(surroundings)
         self._agent, self._context = agent, _context(agent, given)
-        self._own = given if isinstance(given, SessionABC) else None
+        self._own = given if isinstance(given, Session) else None
         self._session = StoreSession(self, self._own, surroundings.folder)
         for tool, _ in functions_of(agent):
             observe(tool, self.tools)

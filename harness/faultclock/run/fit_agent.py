@@ -12,6 +12,7 @@ A scenario for a provider adapter is played by such an agent, too: each call is 
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -97,9 +98,12 @@ def fitted_to_agent(scenario: Scenario, own: tuple[ToolScript, ...]) -> Scenario
     if {script.name for script in scenario.world.tools} == names:
         return scenario
     chosen: dict[str, ToolScript] = {}
+    # Each tool has its turn: one in the first place of all would hide what the others make of it.
+    first = zlib.crc32(scenario.id.encode()) % len(own) if own else 0
+    in_turn = (*own[first:], *own[:first])
     for place in sorted(_places(scenario), key=lambda item: not item.acts):
         taken = {tool.name for tool in chosen.values()}
-        free = [tool for tool in own if tool.name not in taken]
+        free = [tool for tool in in_turn if tool.name not in taken]
         chosen[place.script.name] = _chosen(place, free)
     return _renamed(scenario, chosen, own)
 

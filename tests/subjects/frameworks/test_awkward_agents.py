@@ -75,6 +75,20 @@ def instructions(ctx) -> str:
     return "You help."
 """
 
+_ASKS_ITSELF = """
+from pydantic_ai import Agent, ApprovalRequired, RunContext
+
+agent = Agent("openai-chat:gpt-5.2")
+
+
+@agent.tool
+def send_mail(ctx: RunContext, to: str) -> str:
+    "Send a mail."
+    if not ctx.tool_call_approved:
+        raise ApprovalRequired()
+    return "sent"
+"""
+
 
 def _played(folder: Path, text: str, scenario: str) -> Trace:
     file = folder / "awkward.py"
@@ -115,3 +129,12 @@ def test_an_agent_that_raises_is_not_taken_for_one_without_tools(tmp_path: Path)
     file.write_text(_RAISING)
     binding = prepare(f"{file}:agent")
     assert abilities_of(probe(binding)).tools
+
+
+def test_a_tool_of_pydantic_ai_that_asks_by_an_exception_needs_a_yes(tmp_path: Path) -> None:
+    """It acts once, when it is called again after the answer."""
+    trace = _played(tmp_path, _ASKS_ITSELF, "approvals/timer-starts-with-the-execution")
+    wanted = ["interaction.shown", "interaction.answered", "tool.effect"]
+    assert [event.kind for event in trace.of_kind(*wanted)] == wanted
+    denied = _played(tmp_path, _ASKS_ITSELF, "shared/approval-denied")
+    assert [event.kind for event in denied.of_kind(*wanted)] == wanted[:2]

@@ -150,12 +150,10 @@ def test_a_fault_meets_what_crewai_asks_the_model_and_not_its_counting() -> None
     assert not counting.intersection(fired)
 
 
-@pytest.mark.parametrize("name", [CREW, "smolagents"])
-def test_the_reason_of_an_answer_is_handed_on_from_where_they_keep_it(name: str) -> None:
-    """An application finds it in an event, or in the answer of the provider."""
-    _needs(name)
-    trace = played(name, "common/answer-filtered")
-    *_, returned = trace.of_kind("call.returned")
+def test_the_reason_of_an_answer_is_handed_on_from_where_crewai_keeps_it() -> None:
+    """An application finds it in an event."""
+    _needs(CREW)
+    *_, returned = played(CREW, "common/answer-filtered").of_kind("call.returned")
     assert returned.payload["finish_reason"] == "content_filter"
 
 
@@ -270,3 +268,34 @@ def test_a_session_that_agno_has_in_memory_is_kept_whoever_made_it(tmp_path: Pat
     trace = run_one(scenario, prepare(f"{file}:make_agent"), 0, isolate=True)
     last = list(trace.of_kind("http.request"))[-1].payload["messages"]
     assert sum(message["role"] == "user" for message in last) == 2
+
+
+_ASKS_ITSELF = """
+from google.adk.agents import Agent
+
+def pay(account: str, tool_context) -> dict:
+    "Pay an invoice."
+    if tool_context.tool_confirmation is None:
+        tool_context.request_confirmation(hint="Pay?")
+        return {"status": "waiting"}
+    if not tool_context.tool_confirmation.confirmed:
+        return {"status": "rejected"}
+    return {"status": "paid"}
+
+agent = Agent(name="clerk", model="gemini-2.5-flash", tools=[pay])
+"""
+
+
+def test_a_function_of_google_adk_that_asks_itself_needs_a_yes(tmp_path: Path) -> None:
+    """It acts once, when it is called again after the answer."""
+    _needs("google.adk")
+    file = tmp_path / "clerk.py"
+    file.write_text(_ASKS_ITSELF)
+    binding = prepare(f"{file}:agent{SPEAKS['google_adk']}")
+    wanted = ["interaction.shown", "interaction.answered", "tool.effect"]
+    for scenario, seen in (
+        ("approvals/timer-starts-with-the-execution", wanted),
+        ("shared/approval-denied", wanted[:2]),
+    ):
+        trace = run_one(shipped_scenario(scenario), binding, 0, isolate=True)
+        assert [event.kind for event in trace.of_kind(*wanted)] == seen

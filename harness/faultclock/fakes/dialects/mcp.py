@@ -44,6 +44,7 @@ class Mcp:
     ends: frozenset[AnswerEnd] = frozenset()
     roles: frozenset[str] = frozenset()
     answers_anywhere = False
+    arguments_are_objects = False
 
     def read(self, request: HttpRequest) -> Asked:
         """Return what `request` asks for; it is never refused here."""

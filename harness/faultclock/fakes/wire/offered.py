@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from faultclock.fakes.wire.event_stream import json_object
 from faultclock.model.json_sample import json_sample, object_sample
 
 #: Where an API has its tools in groups, the members of a group that hold them.
@@ -52,6 +53,7 @@ class Demand:
 
     Attributes:
         offers: the names of its tools, and arguments that fit each.
+        choices: by tool, the arguments that can only be one of some values, and these.
         text: JSON of the form that it asks for, in place of any other text; None: it asks for none.
         tool: name and arguments of a call that it asks for in place of a text, likewise.
         argument: the one that takes the text, where that is all that the tool takes; empty: none.
@@ -59,10 +61,17 @@ class Demand:
     """
 
     offers: Mapping[str, str] = field(default_factory=dict, compare=False)
+    choices: Mapping[str, Mapping[str, Sequence[Any]]] = field(default_factory=dict, compare=False)
     text: str | None = None
     tool: tuple[str, str] | None = None
     argument: str = ""
     is_own: bool = False
+
+    def takes(self, name: str, arguments: str) -> bool:
+        """Return whether a tool that it offers can be called with these arguments, as JSON."""
+        given = json_object(arguments) or {}
+        choices = self.choices.get(name, {})
+        return all(given[key] in choices[key] for key in given if key in choices)
 
 
 def offered_tools(body: Mapping[str, Any]) -> int:
@@ -85,6 +94,7 @@ def demand_of(body: Mapping[str, Any], own: Collection[str] = ()) -> Demand:
     """
     schemas = {name: _schema(tool) or {} for tool in _tools(body) if (name := _name(tool))}
     offers = {name: json.dumps(object_sample(schema)) for name, schema in schemas.items()}
+    choices = {name: dict(_choices_of(schema)) for name, schema in schemas.items()}
     must, named = _choice(body)
     if must and offers:
         last = sorted(offers, key=lambda name: name not in own)[-1]
@@ -92,14 +102,24 @@ def demand_of(body: Mapping[str, Any], own: Collection[str] = ()) -> Demand:
         return Demand(
             tool=(name, offers[name]),
             offers=offers,
+            choices=choices,
             argument=_only_text(schemas[name]),
             is_own=name in own,
         )
     for path in _FORMATS:
         schema = _schema(_at(body, path))
         if schema is not None:
-            return Demand(text=json.dumps(json_sample(schema)), offers=offers)
-    return Demand(offers=offers)
+            text = json.dumps(json_sample(schema))
+            return Demand(text=text, offers=offers, choices=choices)
+    return Demand(offers=offers, choices=choices)
+
+
+def _choices_of(schema: Mapping[str, Any]) -> Iterator[tuple[str, Sequence[Any]]]:
+    properties = schema.get("properties")
+    for key, inner in properties.items() if isinstance(properties, Mapping) else ():
+        allowed = inner.get("enum") if isinstance(inner, Mapping) else None
+        if isinstance(allowed, list):
+            yield key, allowed
 
 
 def _tools(body: Mapping[str, Any]) -> Iterator[Any]:

@@ -171,8 +171,10 @@ def led(
 def _goes_on(call: ToolCallReply, demand: Demand, called: Set[str]) -> bool:
     """Return whether a tool is offered, or what leads on to it from where the model was led."""
     names = [name for name, _ in call.ways]
-    led_to = max((at for at, name in enumerate(names) if name in called), default=len(names))
-    return any(name in demand.offers for name in (call.name, *names[led_to + 1 :]))
+    led_to = min((at for at, name in enumerate(names) if name in called), default=len(names))
+    on = any(name in demand.offers for name in (call.name, *names[led_to + 1 :]))
+    # It is in one conversation with what led to it, and not in that of an agent as a tool.
+    return on or call.name in called
 
 
 def _put_off(reply: ProviderReply) -> str:
@@ -197,7 +199,7 @@ def _way_to(call: ToolCallReply, demand: Demand) -> ToolCallReply | None:
     if not call.through or call.name in demand.offers:
         return call
     for name, arguments in reversed(call.ways):
-        if name in demand.offers:
+        if name in demand.offers and demand.takes(name, arguments):
             return ToolCallReply(name=name, arguments=arguments or demand.offers[name])
     return None
 

@@ -69,10 +69,20 @@ def first_request(history: History, *, life: int) -> TraceEvent | None:
 
 
 def keeps_sessions(history: History, life: int) -> bool:
-    """Return whether a life read the store in which an earlier one had saved something."""
+    """Return whether a life knows what an earlier one had saved, wherever it did that.
+
+    It read the store, or its first request has more that the model said than the first of all had.
+    """
     done = [item for item in history.store_operations if item.ok]
     saved = any(item.name in _WRITES and item.life < life for item in done)
-    return saved and any(item.name not in _WRITES and item.life == life for item in done)
+    if saved and any(item.name not in _WRITES and item.life == life for item in done):
+        return True
+    first, now = first_request(history, life=1), first_request(history, life=life)
+    return life > 1 and first is not None and now is not None and _said(now) > _said(first)
+
+
+def _said(request: TraceEvent) -> int:
+    return sum(message["role"] in ("assistant", "tool") for message in request.messages)
 
 
 def opening_of(history: History, life: int) -> Call | None:

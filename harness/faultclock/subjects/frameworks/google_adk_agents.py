@@ -20,7 +20,7 @@ from google.genai.types import Content, FunctionCall, FunctionResponse, Part
 from faultclock.model.scenario.tool_script import ToolScript
 from faultclock.subjects.frameworks.google_adk_sessions import StoreSessions
 from faultclock.subjects.frameworks.life import Life
-from faultclock.subjects.frameworks.own_tools import own_tool, way
+from faultclock.subjects.frameworks.own_tools import names_in, own_tool, way
 from faultclock.subjects.ports import Reply, Surroundings
 
 _to = partial(way, "transfer_to_agent")
@@ -34,7 +34,7 @@ def tools_of(agent: BaseAgent) -> tuple[ToolScript, ...]:
     found = []
     for tool, ways in _tools(agent):
         schema = getattr(tool._get_declaration(), "parameters_json_schema", None)
-        gated = getattr(tool, "_require_confirmation", False) is not False
+        gated = getattr(tool, "_require_confirmation", False) is not False or _asks(tool)
         found.append(own_tool(tool.name, tool.description, schema, gated=gated, through=ways))
     return tuple(filter(None, found))
 
@@ -75,6 +75,8 @@ class _Life(Life):
             said = tool_context.tool_confirmation
             asks = getattr(tool, "check_require_confirmation", None)
             is_told = said is not None and said.confirmed
+            if _asks(tool) and (said is None or (not is_told and _heeds(tool))):
+                return await work()
             if asks is not None and not is_told and await asks(args, tool_context):
                 return await work()
             return await self.tools.call(tool.name, args, tool_context.function_call_id, work)
@@ -119,6 +121,16 @@ class _Life(Life):
             said = FunctionResponse(id=call.id, name=call.name, response={"confirmed": not why_not})
             parts.append(Part(function_response=said))
         return parts
+
+
+def _asks(tool: BaseTool) -> bool:
+    """Return whether a function asks a person itself, and does its work when it is called again."""
+    return "request_confirmation" in names_in(getattr(tool, "func", None))
+
+
+def _heeds(tool: BaseTool) -> bool:
+    """Return whether such a function looks at what the person said."""
+    return "confirmed" in names_in(getattr(tool, "func", None))
 
 
 def _open_calls(events: Iterable[Event]) -> list[FunctionCall]:

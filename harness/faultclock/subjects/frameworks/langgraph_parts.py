@@ -7,15 +7,16 @@ they use of their module.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterator
-from types import CodeType, FunctionType, MethodType
+from types import FunctionType, MethodType
 from typing import Any
 
 from langchain_core.runnables import Runnable, RunnableBinding, RunnableSequence
 from langchain_core.tools import BaseTool
 from langgraph.prebuilt import ToolNode
 from langgraph.pregel import Pregel
+
+from faultclock.subjects.frameworks.own_tools import names_in
 
 #: How far what a node has is followed.
 _DEPTH_MAX = 12
@@ -97,15 +98,7 @@ def _used(function: FunctionType) -> Iterator[Any]:
     if is_installed(function):
         return
     known = function.__globals__
-    yield from (known[name] for name in _names(inspect.unwrap(function).__code__) if name in known)
-
-
-def _names(code: CodeType) -> Iterator[str]:
-    """Yield the names that code uses, also in what it defines inside."""
-    yield from code.co_names
-    for inner in code.co_consts:
-        if isinstance(inner, CodeType):
-            yield from _names(inner)
+    yield from (known[name] for name in names_in(function) if name in known)
 
 
 def is_installed(function: Any) -> bool:

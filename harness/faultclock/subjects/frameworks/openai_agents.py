@@ -49,7 +49,7 @@ def tools_of(agent: Agent[Any], given: Any = None) -> tuple[ToolScript, ...]:  #
             tool.name,
             tool.description,
             tool.params_json_schema,
-            gated=tool.needs_approval is True,
+            gated=tool.needs_approval is not False,
             through=through,
         )
         for tool, through in functions_of(agent)

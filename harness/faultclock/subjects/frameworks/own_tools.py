@@ -7,9 +7,11 @@ its work, so its effect is real. A fault is raised as the function itself would 
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from types import CodeType
 from typing import Any
 
 from faultclock.model.scenario.tool_script import ToolScript
@@ -128,6 +130,15 @@ class OwnTools:
         if not validated and misfit(tool.contract.input_schema, given) is not None:
             return {}, None
         return given, tool
+
+
+def names_in(function: Any) -> Iterator[str]:
+    """Yield the names that a function of the user's uses, also in what it defines inside."""
+    codes = [getattr(inspect.unwrap(function), "__code__", None)] if callable(function) else []
+    for code in codes:
+        if isinstance(code, CodeType):
+            yield from code.co_names
+            codes += code.co_consts
 
 
 def mapping_in(arguments: object) -> Mapping[str, Any] | None:

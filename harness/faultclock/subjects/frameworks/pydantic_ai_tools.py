@@ -28,7 +28,7 @@ from pydantic_ai.toolsets import WrapperToolset
 from pydantic_core import to_jsonable_python
 
 from faultclock.subjects.frameworks.mcp_tools import McpClient
-from faultclock.subjects.frameworks.own_tools import OwnTools
+from faultclock.subjects.frameworks.own_tools import OwnTools, names_in
 
 _Tools = dict[str, Any]
 #: The name by which the model has called the tool.
@@ -48,7 +48,7 @@ def declared_tools(agent: Agent[Any, Any], deps: Any) -> dict[str, tuple[Any, bo
             gated = await _guarded(ours, context)
             for name, tool in (await ours.get_tools(context)).items():
                 known = tool.tool_def
-                found[name] = (known, known.kind == _DEFERRED or name in gated)
+                found[name] = (known, known.kind == _DEFERRED or name in gated or _asks(tool))
 
     asyncio.run(look())
     return found
@@ -77,6 +77,12 @@ def _context(deps: Any) -> RunContext[Any]:
         raise AssertionError("nothing is asked")
 
     return RunContext(deps=deps, model=FunctionModel(silent), usage=RunUsage())
+
+
+def _asks(tool: Any) -> bool:
+    """Return whether a function asks for the approval itself, by an exception."""
+    schema = getattr(getattr(tool, "call_func", None), "__self__", None)
+    return "ApprovalRequired" in names_in(getattr(schema, "function", None))
 
 
 def _functions_alone(leaf: AbstractToolset[Any]) -> AbstractToolset[Any]:
@@ -138,4 +144,7 @@ class _Observed(WrapperToolset[Any]):
 
         if work is None:
             return await observed(tool_args, ctx)
+        if _asks(tool) and not ctx.tool_call_approved:
+            # It asks now, and does its work when it is called again.
+            return await call(name, tool_args, ctx, tool)
         return await call(name, tool_args, ctx, replace(tool, call_func=observed))

@@ -71,7 +71,7 @@ def first_request(history: History, *, life: int) -> TraceEvent | None:
 def keeps_sessions(history: History, life: int) -> bool:
     """Return whether a life knows what an earlier one had saved, wherever it did that.
 
-    It read the store, or its first request has more that the model said than the first of all had.
+    It read the store, or its first request has more of a conversation than the first of all had.
     """
     done = [item for item in history.store_operations if item.ok]
     saved = any(item.name in _WRITES and item.life < life for item in done)
@@ -82,7 +82,8 @@ def keeps_sessions(history: History, life: int) -> bool:
 
 
 def _said(request: TraceEvent) -> int:
-    return sum(message["role"] in ("assistant", "tool") for message in request.messages)
+    roles = [message["role"] for message in request.messages]
+    return sum(role not in ("system", "developer") for role in roles)
 
 
 def opening_of(history: History, life: int) -> Call | None:

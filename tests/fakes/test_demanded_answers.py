@@ -101,6 +101,19 @@ def test_a_way_to_a_tool_is_called_with_its_arguments(
     assert [call["name"] for call in second["tool_calls"]] == ["write_file"]
 
 
+def test_one_way_to_two_tools_is_taken_once(payloads: Any, make_rig: Callable[..., Any]) -> None:
+    """Else the agent behind it would have the same conversation twice."""
+    calls = tuple(
+        ToolCallReply(name=name, arguments="{}", through=("worker",)) for name in ("one", "two")
+    )
+    script = SCRIPT.model_copy(update={"replies": (ProviderReply(tool_calls=calls),)})
+    rig = type(make_rig())(FakeProvider(script, payloads, observant=True))
+    rig.exchange(messages=[USER], tools=[_tool("worker")])
+    rig.exchange(messages=[USER], tools=[_tool("one"), _tool("two")])
+    asked = [it["tool_calls"] for it in rig.of_kind("http.exchange_ended")]
+    assert [[call["name"] for call in calls] for calls in asked] == [["worker"], ["one", "two"]]
+
+
 def test_a_model_that_was_led_is_led_on(payloads: Any, make_rig: Callable[..., Any]) -> None:
     """By the next handoff, where the first one leads to an agent that has another."""
     call = CALL.model_copy(update={"through": ("to_middle", "to_last")})

@@ -185,9 +185,14 @@ def _meeting(
     demand: Demand, calls: tuple[ToolCallReply, ...], text: str
 ) -> tuple[ToolCallReply, ...]:
     """Return the calls of an answer: as far as they are offered, and one where it is demanded."""
-    calls = tuple(it for call in calls if (it := _way_to(call, demand)) is not None)
-    if calls or demand.tool is None:
-        return calls
+    made: list[ToolCallReply] = []
+    for call in calls:
+        it = _way_to(call, demand)
+        # One way leads to two tools: what is behind it then asks for both.
+        if it is not None and (it is call or it not in made):
+            made.append(it)
+    if made or demand.tool is None:
+        return tuple(made)
     name, arguments = demand.tool
     if demand.argument:
         arguments = json.dumps({demand.argument: text}, ensure_ascii=False)

@@ -6,7 +6,10 @@ import hashlib
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from faultclock.fakes.provider.provider import FakeProvider
+from faultclock.fakes.wire.offered import demand_of
 from faultclock.model.scenario.provider_script import ProviderReply, ProviderScript, ToolCallReply
 
 CALL = ToolCallReply(name="write_file", arguments="{}")
@@ -99,6 +102,17 @@ def test_a_way_to_a_tool_is_called_with_its_arguments(
     rig.exchange(messages=[USER, told], tools=[_tool("write_file")])
     second = rig.of_kind("http.exchange_ended")[1]
     assert [call["name"] for call in second["tool_calls"]] == ["write_file"]
+
+
+@pytest.mark.parametrize("key", ["parameters", "parametersJsonSchema", "parameters_json_schema"])
+def test_a_tool_is_called_with_one_of_the_values_that_it_allows(key: str) -> None:
+    """Whichever way an SDK spells where its schema stands."""
+    schema = {"type": "object", "properties": {"to": {"type": "string", "enum": ["a", "b"]}}}
+    function = {"name": "transfer", key: schema}
+    demand = demand_of({"tools": [{"functionDeclarations": [function]}]})
+    assert demand.takes("transfer", '{"to": "b"}')
+    assert not demand.takes("transfer", '{"to": "c"}')
+    assert demand.takes("transfer", "")
 
 
 def test_one_way_to_two_tools_is_taken_once(payloads: Any, make_rig: Callable[..., Any]) -> None:

@@ -171,6 +171,17 @@ clerk = Agent(name="clerk", model="gemini-2.5-flash", description="Writes.",
               tools=[FunctionTool(note, require_confirmation=True)])
 agent = Agent(name="desk", model="gemini-2.5-flash", sub_agents=[clerk])
 """,
+    "google_adk two deep": """
+from google.adk.agents import Agent
+
+def note(text: str) -> dict:
+    "Write a note."
+    return {"status": "written"}
+
+clerk = Agent(name="clerk", model="gemini-2.5-flash", description="Writes.", tools=[note])
+head = Agent(name="head", model="gemini-2.5-flash", description="Leads.", sub_agents=[clerk])
+agent = Agent(name="desk", model="gemini-2.5-flash", sub_agents=[head])
+""",
     "google_adk as a tool": """
 from google.adk.agents import Agent
 from google.adk.tools.agent_tool import AgentTool

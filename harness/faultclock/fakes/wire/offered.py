@@ -18,6 +18,7 @@ _HOLDERS = ("function", "toolSpec")
 _SCHEMAS = (
     "parameters",
     "parametersJsonSchema",
+    "parameters_json_schema",
     "input_schema",
     "inputSchema",
     "responseJsonSchema",

@@ -131,7 +131,8 @@ def test_one_way_to_two_tools_is_taken_once(payloads: Any, make_rig: Callable[..
 def test_a_model_that_was_led_is_led_on(payloads: Any, make_rig: Callable[..., Any]) -> None:
     """By the next handoff, where the first one leads to an agent that has another."""
     call = CALL.model_copy(update={"through": ("to_middle", "to_last")})
-    replies = (ProviderReply(tool_calls=(call,)), SCRIPT.replies[1])
+    texts = (ProviderReply(text=text) for text in ("Done.", "And?", "Too late."))
+    replies = (ProviderReply(tool_calls=(call,)), *texts)
     script = SCRIPT.model_copy(update={"replies": replies})
     rig = type(make_rig())(FakeProvider(script, payloads, observant=True))
     chat = [USER]
@@ -148,6 +149,12 @@ def test_a_model_that_was_led_is_led_on(payloads: Any, make_rig: Callable[..., A
         ]
     rig.exchange(messages=chat, tools=[_tool("write_file")])
     assert "tool_calls" not in rig.of_kind("http.exchange_ended")[-1]
+    # The next turn begins with the first agent again, and neither handoff was an answer.
+    chat = [*chat, {"role": "assistant", "content": "Done."}, USER]
+    rig.exchange(messages=chat, tools=[_tool("to_middle")])
+    assert (
+        rig.of_kind("http.exchange_ended")[-1]["text_sha256"] == hashlib.sha256(b"And?").hexdigest()
+    )
 
 
 def test_a_count_of_tokens_meets_no_fault(payloads: Any, make_rig: Callable[..., Any]) -> None:

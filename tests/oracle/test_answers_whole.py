@@ -171,3 +171,19 @@ def test_each_call_is_judged(ends: str | None, check: str) -> None:
         ended = [item for item in built.events if item.kind == "http.exchange_ended"]
         ended[-1].payload["ends"] = ends  # type: ignore[index]
     assert found(built, check).call == "ask/2"
+
+
+def test_two_errors_that_pass_unnoticed_have_one_cause() -> None:
+    """One line overlooks an error object in a good status, whichever error it holds."""
+    causes = set()
+    for code in ("rate_limit_exceeded", "server_error"):
+        built = TraceBuilder().start()
+        connection = built.connect()
+        exchange = built.ask(connection)
+        built.answer(connection, exchange, error={"code": code})
+        built.end_exchange(connection, exchange, "complete")
+        built.deliver(connection)
+        finding = found(returned(built, ""), "answers.whole")
+        assert code in finding.observed
+        causes.add(finding.cause)
+    assert causes == {"an answer that is not whole passes: error_body"}

@@ -39,6 +39,7 @@ def test_any_words_of_a_failure_are_good(content: str) -> None:
         ('{"value": null}', "the result says nothing"),
         ("{}", "the result says nothing"),
         ("Done", "the result says that all is well"),
+        ("Observation:\nok", "the result says that all is well"),
         ('{"files":["a.txt","b.txt"]}', "the result is the one of a success"),
         ('{"value": {"files": ["a.txt", "b.txt"]}}', "the result is the one of a success"),
     ],

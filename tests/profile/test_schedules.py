@@ -14,14 +14,14 @@ from faultclock.profile.infer.schedules import layer_of
 _SECOND_NS = 1_000_000_000
 
 
-def _read(*ends_s: tuple[float, float]) -> Layer:
-    """Return what waits come to that lie between these seconds, both ends known."""
+def _read(*ends_s: tuple[float, float], how: Any = None) -> Layer:
+    """Return what waits come to that lie between these seconds, both ends known unless said."""
     laws = tuple(
         Law(
             retry=number,
             low_ns=low_s * _SECOND_NS,
             high_ns=high_s * _SECOND_NS,
-            how="constant" if low_s == high_s else "drawn",
+            how=how or ("constant" if low_s == high_s else "drawn"),
             seen_low_ns=round(low_s * _SECOND_NS),
             seen_high_ns=round(high_s * _SECOND_NS),
             values=16,
@@ -92,6 +92,13 @@ def test_jitter_of_waits_that_are_all_alike_has_no_shape() -> None:
     layer = _read((1, 2), (1, 2), (1, 2))
     assert layer.jitter.kind.value is None
     assert "look the same" in layer.jitter.kind.reason
+
+
+def test_waits_that_no_draw_explains_are_said_below_the_longest() -> None:
+    """Neither of the ends that were seen is the one that the code has."""
+    layer = _read((0.4, 0.4913), (0.8, 0.9826), how="range")
+    assert _seconds(layer.base_ns.value) == 0.4913
+    assert layer.jitter.text == "0.81 to 1 of the longest seen"
 
 
 def test_attempts_of_loops_within_loops_are_multiplied() -> None:

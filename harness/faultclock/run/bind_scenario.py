@@ -103,19 +103,18 @@ def cannot_be_said(scenario: Scenario, binding: Binding) -> str | None:
         if script.dialect not in (None, *binding.dialects) and asks_a_model:
             spoken_ = " and ".join(binding.dialects)
             return f"it is in the dialect {script.dialect}, and the subject speaks {spoken_}"
-        known = load_payloads(script.dialect or binding.dialect).keys() | script.payloads.keys()
+        dialect = script.dialect or binding.dialect
+        known = load_payloads(dialect).keys() | script.payloads.keys()
         missing = next((name for name in _errors_of(script) if name not in known), None)
         if missing is not None:
-            return f"{script.dialect or binding.dialect} has no error {missing!r}"
-        unsaid = next(_unsaid_ends(script, script.dialect or binding.dialect), None)
-        if unsaid is not None:
-            return unsaid
-        unsaid = next(_unsaid_arguments(script, script.dialect or binding.dialect), None)
-        if unsaid is not None:
-            return unsaid
-        otherwise = next(_otherwise_limited(script, binding.dialect), None)
-        if otherwise is not None:
-            return otherwise
+            return f"{dialect} has no error {missing!r}"
+        unsaid = chain(
+            _unsaid_ends(script, dialect),
+            _unsaid_arguments(script, dialect),
+            _otherwise_limited(script, binding.dialect),
+        )
+        if (reason := next(unsaid, None)) is not None:
+            return reason
     lacking = agent_lacks(scenario, binding)
     return None if lacking is None else f"it needs {lacking}, and the agent has no such thing"
 

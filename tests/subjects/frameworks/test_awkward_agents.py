@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from faultclock.errors import SubjectError
 from faultclock.model.trace.trace import Trace
 from faultclock.run.doctor.abilities import abilities_of
 from faultclock.run.doctor.probe import probe
@@ -138,3 +139,20 @@ def test_a_tool_of_pydantic_ai_that_asks_by_an_exception_needs_a_yes(tmp_path: P
     assert [event.kind for event in trace.of_kind(*wanted)] == wanted
     denied = _played(tmp_path, _ASKS_ITSELF, "shared/approval-denied")
     assert [event.kind for event in denied.of_kind(*wanted)] == wanted[:2]
+
+
+_ENDLESS = """
+import signal
+
+
+def make_agent():
+    signal.raise_signal(signal.SIGALRM)
+"""
+
+
+def test_a_function_that_never_makes_the_agent_is_refused(tmp_path: Path) -> None:
+    """Its time is up at once here: the signal that says so comes from the function."""
+    file = tmp_path / "endless.py"
+    file.write_text(_ENDLESS)
+    with pytest.raises(SubjectError, match="to make the agent had not ended after 120 s"):
+        prepare(f"{file}:make_agent")

@@ -78,12 +78,16 @@ def keeps_sessions(history: History, life: int) -> bool:
     if saved and any(item.name not in _WRITES and item.life == life for item in done):
         return True
     first, now = first_request(history, life=1), first_request(history, life=life)
-    return life > 1 and first is not None and now is not None and _said(now) > _said(first)
+    return life > 1 and first is not None and now is not None and says_more(now, first)
 
 
-def _said(request: TraceEvent) -> int:
-    roles = [message["role"] for message in request.messages]
-    return sum(role not in ("system", "developer") for role in roles)
+def says_more(request: TraceEvent, first: TraceEvent) -> bool:
+    """Return whether a request has more of a conversation than another; instructions are none."""
+    now, before = (
+        sum(message["role"] not in ("system", "developer") for message in event.messages)
+        for event in (request, first)
+    )
+    return now > before
 
 
 def opening_of(history: History, life: int) -> Call | None:

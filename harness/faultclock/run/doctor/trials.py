@@ -6,13 +6,14 @@ not tried, and the reason says how to declare that.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
 from faultclock.model.scenario.scenario import Scenario, scenario_of
 from faultclock.model.trace.trace import Trace
+from faultclock.oracle.facts.stored_state import says_more
 from faultclock.run.bind_scenario import agent_lacks
 from faultclock.run.doctor.probe import what_was_raised
 from faultclock.run.suite import run_one
@@ -312,14 +313,8 @@ def _restart_trial(binding: Binding, run: _Run) -> Trial:
 def goes_on(trace: Trace) -> bool:
     """Return whether a fresh process knew something of what was said, wherever it was kept."""
     _, *later = (event.seq for event in trace.of_kind("process.started"))
-    requests = [(event.seq, _said_in(event.payload)) for event in trace.of_kind("http.request")]
-    return any(later and seq > later[0] and said > requests[0][1] for seq, said in requests)
-
-
-def _said_in(request: Mapping[str, Any]) -> int:
-    """Return how many messages of a request are no instructions."""
-    roles = [message["role"] for message in request["messages"]]
-    return sum(role not in ("system", "developer") for role in roles)
+    requests = list(trace.of_kind("http.request"))
+    return any(later and it.seq > later[0] and says_more(it, requests[0]) for it in requests)
 
 
 def _results(request: Any) -> list[str]:

@@ -38,8 +38,9 @@ _SHAPE = 'Send `{"value": …}` or `{"error": {"class", "code", "message"}}`.'
 _VALUES = frozenset(("value", "result", "output", "content", "data"))
 #: What says nothing, and what says that all is well; in lower case, without quotes.
 _NOTHING = frozenset(("", "null", "none", "undefined", "{}", "[]", "()"))
-_LABEL = re.compile(r"^\w+:\n")
 _GOOD_WORDS = frozenset(("ok", "done", "success", "successful", "true", "completed"))
+#: What a framework sets before a result, on a line of its own.
+_LABEL = re.compile(r"^\w+:\n")
 
 
 # ---------------------------------------------------------------------- tools.told
@@ -299,7 +300,6 @@ def _with_excerpt(fault: str, result: Result) -> str:
 
 def _reads_as_good(history: History, result: Result) -> str:
     """Return in words why a result can only be read as a success; empty where it need not be."""
-    # A framework may set a label before it, on a line of its own.
     words = _LABEL.sub("", result.content.strip()).strip("\"'").strip().casefold()
     value = result.value
     if words in _NOTHING or _is_empty(value):

@@ -314,7 +314,9 @@ def goes_on(trace: Trace) -> bool:
     """Return whether a fresh process knew something of what was said, wherever it was kept."""
     _, *later = (event.seq for event in trace.of_kind("process.started"))
     requests = list(trace.of_kind("http.request"))
-    return any(later and it.seq > later[0] and says_more(it, requests[0]) for it in requests)
+    # What it says itself in the turn comes after its first request.
+    anew = next((it for it in requests if later and it.seq > later[0]), None)
+    return anew is not None and says_more(anew, requests[0])
 
 
 def _results(request: Any) -> list[str]:

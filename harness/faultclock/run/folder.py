@@ -58,12 +58,18 @@ class FolderKept:
 class RunFolder:
     """The folder in one life.
 
+    Args:
+        is_foreign: a process of another language writes in the real folder, past the disk.
+
     Attributes:
         path: as the subject sees it; its working directory.
     """
 
-    def __init__(self, scenario: Scenario, kernel: Kernel, kept: FolderKept) -> None:
+    def __init__(
+        self, scenario: Scenario, kernel: Kernel, kept: FolderKept, *, is_foreign: bool = False
+    ) -> None:
         self._kept = kept
+        self._is_foreign = is_foreign
         self._script = scenario.disk or _PLAIN
         shown = _shown_path(kept.path)
         self.path = shown / WORK
@@ -81,6 +87,8 @@ class RunFolder:
         if kept.crashed or edited or kernel.life == 1:
             write_folder(kept.path, kept.disk, kernel.wall_ns)
         kept.crashed = False
+        if is_foreign and scenario.disk is not None:
+            kernel.escaped("the disk of the scenario, past which this program writes", "unknown:0")
 
     @contextmanager
     def entered(self) -> Iterator[None]:
@@ -108,12 +116,18 @@ class RunFolder:
 
     def die(self) -> None:
         """Keep what the crash of the process leaves."""
+        self._adopt()
         self.disk.die(self._script.unsynced)
         self._kept.crashed = True
 
     def end_life(self) -> None:
         """Compare the folder with what is known of it."""
+        self._adopt()
         self.disk.check()
+
+    def _adopt(self) -> None:
+        if self._is_foreign:
+            self.disk.adopt()
 
     def seal(self) -> None:
         """Record the rules of the disk that were never met."""

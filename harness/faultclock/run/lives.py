@@ -186,7 +186,8 @@ def _live_once(
     world = _world(binding, scenario, seed, chance, progress, mishaps.recorder(progress.facts))
     services = FakeServices(scenario.services, progress.services, world, seed, binding.unreachable)
     own = progress.folder
-    folder = None if own is None else RunFolder(scenario, world.kernel, own)
+    foreign = binding.program is not None
+    folder = own and RunFolder(scenario, world.kernel, own, is_foreign=foreign)
     program = _PROGRAMS[binding.role](
         Setting(
             scenario=scenario,
@@ -261,7 +262,7 @@ def _world(
         connections=progress.connections,
         choices=choices_of(scenario, seed, chance, progress.life),
     )
-    connect(binding, world)
+    connect(binding, world, progress.folder)
     return world
 
 

@@ -22,6 +22,7 @@ IMPORTS = """
 import fs from 'node:fs';
 import * as fsp from 'node:fs/promises';
 import os from 'node:os';
+import { createRequire } from 'node:module';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { pipeline } from 'node:stream/promises';
@@ -96,6 +97,22 @@ def test_files_of_the_user_show_through_and_stay_as_they_are(project: Path) -> N
     assert found == ["given and more", ["new.txt"], ["new.txt"], False]
     assert (project / "given.txt").read_text("utf-8") == "given"
     assert [path.name for path in (project / "data").iterdir()] == ["rows.txt"]
+
+
+def test_a_module_is_found_by_a_path_of_the_working_directory(project: Path) -> None:
+    """It lies where that shows through, whether the folder or the module itself is named."""
+    (project / "data" / "settings.cjs").write_text("module.exports = 'set';", "utf-8")
+    found = said(
+        project,
+        """
+        const require = createRequire(path.join(process.cwd(), 'package.json'));
+        const whole = path.resolve('data/settings.cjs');
+        const imports = Number(process.versions.node.split('.')[0]) > 20;
+        return [require('./data/settings.cjs'), require(whole),
+          imports ? (await import(whole)).default : 'set'];
+        """,
+    )
+    assert found == ["set"] * 3
 
 
 def test_what_a_file_is_said_to_be_is_of_the_run(project: Path) -> None:

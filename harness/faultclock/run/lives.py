@@ -187,7 +187,7 @@ def _live_once(
     services = FakeServices(scenario.services, progress.services, world, seed, binding.unreachable)
     own = progress.folder
     foreign = binding.program is not None
-    folder = own and RunFolder(scenario, world.kernel, own, is_foreign=foreign)
+    folder = own if own is None else RunFolder(scenario, world.kernel, own, is_foreign=foreign)
     program = _PROGRAMS[binding.role](
         Setting(
             scenario=scenario,

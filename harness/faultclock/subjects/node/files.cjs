@@ -6,8 +6,9 @@
 'use strict';
 const fs = require('node:fs');
 const { createHash } = require('node:crypto');
+const Module = require('node:module');
 const { dirname, join, resolve } = require('node:path');
-const { fileURLToPath } = require('node:url');
+const { fileURLToPath, pathToFileURL } = require('node:url');
 
 const real = { ...fs };
 /** The folder as the program sees it: the same path in every run, as docs/simulation.md has it. */
@@ -339,6 +340,41 @@ function simulateTimes() {
   }
 }
 
+/** Have modules found that are named by a path of the folder: they lie where that shows through. */
+function simulateModules() {
+  const found = name => {
+    const text = String(name);
+    const path = text.startsWith(`file://${SHOWN}/`) ? fileURLToPath(text) : text;
+    const rest = below(path, `${SHOWN}/work`);
+    if (rest === null) return name;
+    return root !== null && real.existsSync(inFolder(join('work', rest))) ? look(path) : join(origin, rest);
+  };
+  const { _resolveFilename: resolved, createRequire } = Module;
+  Module._resolveFilename = (name, ...rest) => resolved.call(Module, found(name), ...rest);
+  Module.createRequire = path => createRequire(found(path));
+  // Node 20 has none: there, import() finds no such module.
+  Module.registerHooks?.({
+    resolve: (name, context, next) => {
+      const path = found(name);
+      const isUrl = path !== name && !context.conditions?.includes('require');
+      return next(isUrl ? pathToFileURL(path).href : path, context);
+    },
+  });
+}
+
+/** SQLite of Node opens its files in C: it has those in memory alone. */
+function refuseDatabases(refuseAll) {
+  if (!Module.isBuiltin('node:sqlite')) return;
+  const sqlite = require('node:sqlite');
+  sqlite.DatabaseSync = class DatabaseSync extends sqlite.DatabaseSync {
+    constructor(path, ...rest) {
+      if (path !== ':memory:') refuse('sqlite.DatabaseSync with a file');
+      super(path, ...rest);
+    }
+  };
+  refuseAll(sqlite, 'sqlite', ['backup']);
+}
+
 /** Put everything in place; what is refused altogether, `refuseAll` refuses. */
 function simulateFiles(world) {
   ({ refuse, random } = world);
@@ -359,6 +395,8 @@ function simulateFiles(world) {
   inThreeForms('realpath', realpath);
   inThreeForms('mkdtemp', mkdtemp);
   simulateTimes();
+  simulateModules();
+  refuseDatabases(world.refuseAll);
   process.cwd = () => cwd;
   process.chdir = folder => {
     const whole = resolve(cwd, String(folder));

@@ -18,6 +18,7 @@ from tests.run.test_node import end_of, run, said_by, world
 pytestmark = needs_node
 
 SHOWN = "/proc/self/fd/250"
+WORK, HOME, TEMPORARY = (f"{SHOWN}/{name}" for name in ("work", "home", "tmp"))
 IMPORTS = """
 import fs from 'node:fs';
 import * as fsp from 'node:fs/promises';
@@ -49,7 +50,7 @@ def said(project: Path, body: str) -> Any:
 def test_the_folders_of_a_run_are_the_same_in_every_run_and_at_load(project: Path) -> None:
     """A path that a module keeps while it is loaded is one of the run."""
     found = said(project, "return [...atLoad, process.cwd(), os.homedir(), os.tmpdir()];")
-    assert found == [f"{SHOWN}/{name}" for name in ("work", "home", "tmp")] * 2
+    assert found == [WORK, HOME, TEMPORARY] * 2
 
 
 def test_every_form_of_fs_works_in_the_folder(project: Path) -> None:
@@ -74,7 +75,7 @@ def test_every_form_of_fs_works_in_the_folder(project: Path) -> None:
     )
     assert found == [
         "one two three four five six",
-        f"{SHOWN}/home/a",
+        f"{HOME}/a",
         False,
         ["a", "a/b", "a/b/kept.txt"],
     ]
@@ -129,7 +130,7 @@ def test_what_a_file_is_said_to_be_is_of_the_run(project: Path) -> None:
         """
     first, again = said(project, body), said(project, body)
     began_ms = WALL_EPOCH_NS // 1_000_000
-    assert first[:6] == [began_ms, began_ms + 5000, 1, 2, 2000, f"{SHOWN}/work/a.txt"]
+    assert first[:6] == [began_ms, began_ms + 5000, 1, 2, 2000, f"{WORK}/a.txt"]
     assert first == again
 
 
@@ -151,7 +152,7 @@ def test_an_error_names_the_file_as_the_program_does(project: Path) -> None:
         for what, path in (
             ("open", "none/a.txt"),
             ("rmdir", "none"),
-            ("scandir", f"{SHOWN}/home/none"),
+            ("scandir", f"{HOME}/none"),
         )
     ]
 

@@ -46,30 +46,26 @@ class FolderKept:
     Attributes:
         path: the real one, which is made new after each crash.
         origin: the working directory before the run.
+        is_foreign: whether a process of another language writes in it, past the disk.
         crashed: whether the last life was killed.
     """
 
     path: Path
     origin: str
     disk: DiskState
+    is_foreign: bool = False
     crashed: bool = False
 
 
 class RunFolder:
     """The folder in one life.
 
-    Args:
-        is_foreign: a process of another language writes in the real folder, past the disk.
-
     Attributes:
         path: as the subject sees it; its working directory.
     """
 
-    def __init__(
-        self, scenario: Scenario, kernel: Kernel, kept: FolderKept, *, is_foreign: bool = False
-    ) -> None:
+    def __init__(self, scenario: Scenario, kernel: Kernel, kept: FolderKept) -> None:
         self._kept = kept
-        self._is_foreign = is_foreign
         self._script = scenario.disk or _PLAIN
         shown = _shown_path(kept.path)
         self.path = shown / WORK
@@ -87,7 +83,7 @@ class RunFolder:
         if kept.crashed or edited or kernel.life == 1:
             write_folder(kept.path, kept.disk, kernel.wall_ns)
         kept.crashed = False
-        if is_foreign and scenario.disk is not None:
+        if kept.is_foreign and scenario.disk is not None:
             kernel.escaped("the disk of the scenario, past which this program writes", "unknown:0")
 
     @contextmanager
@@ -126,7 +122,7 @@ class RunFolder:
         self.disk.check()
 
     def _adopt(self) -> None:
-        if self._is_foreign:
+        if self._kept.is_foreign:
             self.disk.adopt()
 
     def seal(self) -> None:
@@ -145,7 +141,7 @@ class RunFolder:
 
 
 @contextmanager
-def keeping_folder(scenario: Scenario) -> Iterator[FolderKept]:
+def keeping_folder(scenario: Scenario, *, is_foreign: bool = False) -> Iterator[FolderKept]:
     """Yield the folder of a run before its first life; it is gone when the run is over."""
     script = scenario.disk or _PLAIN
     origin = os.getcwd()
@@ -157,7 +153,7 @@ def keeping_folder(scenario: Scenario) -> Iterator[FolderKept]:
         disk.met_names |= met_in_image()
         put_files(disk, {name: bytes(body.now) for name, body in image.items()})
         put_files(disk, texts_at(WORK, script))
-        yield FolderKept(path=path, origin=origin, disk=disk)
+        yield FolderKept(path=path, origin=origin, disk=disk, is_foreign=is_foreign)
     finally:
         shutil.rmtree(path, ignore_errors=True)
 

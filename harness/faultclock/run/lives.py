@@ -146,7 +146,7 @@ def live(
     facts: list[Fact] = []
     tape = BLANK
     notes = RawNotes()
-    with program.keeping(scenario) as kept, _folder_of(scenario) as folder:
+    with program.keeping(scenario) as kept, _folder_of(scenario, binding) as folder:
         progress = Progress(
             agenda=Agenda.initial(scenario),
             kept=kept,
@@ -186,8 +186,7 @@ def _live_once(
     world = _world(binding, scenario, seed, chance, progress, mishaps.recorder(progress.facts))
     services = FakeServices(scenario.services, progress.services, world, seed, binding.unreachable)
     own = progress.folder
-    foreign = binding.program is not None
-    folder = own if own is None else RunFolder(scenario, world.kernel, own, is_foreign=foreign)
+    folder = None if own is None else RunFolder(scenario, world.kernel, own)
     program = _PROGRAMS[binding.role](
         Setting(
             scenario=scenario,
@@ -239,8 +238,10 @@ def _live_once(
     return Happened(ending=reason, detail=detail, ended_at_ns=ended_at_ns, **left_behind())
 
 
-def _folder_of(scenario: Scenario) -> AbstractContextManager[FolderKept | None]:
-    return nullcontext() if scenario.role == "session_store" else keeping_folder(scenario)
+def _folder_of(scenario: Scenario, binding: Binding) -> AbstractContextManager[FolderKept | None]:
+    if scenario.role == "session_store":
+        return nullcontext()
+    return keeping_folder(scenario, is_foreign=binding.program is not None)
 
 
 def _world(

@@ -46,12 +46,14 @@ class FolderKept:
     Attributes:
         path: the real one, which is made new after each crash.
         origin: the working directory before the run.
+        is_foreign: whether a process of another language writes in it, past the disk.
         crashed: whether the last life was killed.
     """
 
     path: Path
     origin: str
     disk: DiskState
+    is_foreign: bool = False
     crashed: bool = False
 
 
@@ -81,6 +83,8 @@ class RunFolder:
         if kept.crashed or edited or kernel.life == 1:
             write_folder(kept.path, kept.disk, kernel.wall_ns)
         kept.crashed = False
+        if kept.is_foreign and scenario.disk is not None:
+            kernel.escaped("the disk of the scenario, past which this program writes", "unknown:0")
 
     @contextmanager
     def entered(self) -> Iterator[None]:
@@ -108,12 +112,18 @@ class RunFolder:
 
     def die(self) -> None:
         """Keep what the crash of the process leaves."""
+        self._adopt()
         self.disk.die(self._script.unsynced)
         self._kept.crashed = True
 
     def end_life(self) -> None:
         """Compare the folder with what is known of it."""
+        self._adopt()
         self.disk.check()
+
+    def _adopt(self) -> None:
+        if self._kept.is_foreign:
+            self.disk.adopt()
 
     def seal(self) -> None:
         """Record the rules of the disk that were never met."""
@@ -131,7 +141,7 @@ class RunFolder:
 
 
 @contextmanager
-def keeping_folder(scenario: Scenario) -> Iterator[FolderKept]:
+def keeping_folder(scenario: Scenario, *, is_foreign: bool = False) -> Iterator[FolderKept]:
     """Yield the folder of a run before its first life; it is gone when the run is over."""
     script = scenario.disk or _PLAIN
     origin = os.getcwd()
@@ -143,7 +153,7 @@ def keeping_folder(scenario: Scenario) -> Iterator[FolderKept]:
         disk.met_names |= met_in_image()
         put_files(disk, {name: bytes(body.now) for name, body in image.items()})
         put_files(disk, texts_at(WORK, script))
-        yield FolderKept(path=path, origin=origin, disk=disk)
+        yield FolderKept(path=path, origin=origin, disk=disk, is_foreign=is_foreign)
     finally:
         shutil.rmtree(path, ignore_errors=True)
 

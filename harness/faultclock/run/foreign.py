@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any
 
+from faultclock.run.folder import FolderKept
 from faultclock.run.notes.taking import current_notes
 from faultclock.run.process.lifeline import end_with
 from faultclock.sim.lockstep import Lockstep
@@ -21,12 +22,13 @@ def process_of(binding: Binding) -> AbstractContextManager[None]:
     return binding.program.alive(partial(end_with, os.getpid()))
 
 
-def connect(binding: Binding, world: World) -> None:
+def connect(binding: Binding, world: World, folder: FolderKept | None) -> None:
     """Give the process of the subject its place in a world that has not begun."""
     if binding.program is not None:
         resume = world.kernel.life > 1
         exchange = binding.program.exchange
-        lockstep = Lockstep(world.network, exchange, noted=_note, resume=resume)
+        path = None if folder is None else str(folder.path)
+        lockstep = Lockstep(world.network, exchange, noted=_note, resume=resume, folder=path)
         binding.program.world = lockstep
 
 

@@ -146,7 +146,7 @@ def live(
     facts: list[Fact] = []
     tape = BLANK
     notes = RawNotes()
-    with program.keeping(scenario) as kept, _folder_of(scenario) as folder:
+    with program.keeping(scenario) as kept, _folder_of(scenario, binding) as folder:
         progress = Progress(
             agenda=Agenda.initial(scenario),
             kept=kept,
@@ -238,8 +238,10 @@ def _live_once(
     return Happened(ending=reason, detail=detail, ended_at_ns=ended_at_ns, **left_behind())
 
 
-def _folder_of(scenario: Scenario) -> AbstractContextManager[FolderKept | None]:
-    return nullcontext() if scenario.role == "session_store" else keeping_folder(scenario)
+def _folder_of(scenario: Scenario, binding: Binding) -> AbstractContextManager[FolderKept | None]:
+    if scenario.role == "session_store":
+        return nullcontext()
+    return keeping_folder(scenario, is_foreign=binding.program is not None)
 
 
 def _world(
@@ -261,7 +263,7 @@ def _world(
         connections=progress.connections,
         choices=choices_of(scenario, seed, chance, progress.life),
     )
-    connect(binding, world)
+    connect(binding, world, progress.folder)
     return world
 
 

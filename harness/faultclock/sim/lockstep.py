@@ -45,6 +45,7 @@ class Lockstep:
         exchange: takes a turn of it.
         noted: is shown what helps a person to find a line, and is no fact: `waited`, `wrote`.
         resume: whether an earlier process of this run was killed.
+        folder: the real path of the folder of the run; None: it has none.
 
     Attributes:
         lane: the order of its turns, by its name; see `kernel.lanes`.
@@ -61,6 +62,7 @@ class Lockstep:
         *,
         noted: Callable[[Event], None],
         resume: bool = False,
+        folder: str | None = None,
     ) -> None:
         self.network = network
         self.kernel: Kernel = network.kernel
@@ -79,6 +81,7 @@ class Lockstep:
                 "seed": self.kernel.seed & _SEED_MASK,
                 "epoch_ms": self.kernel.epoch_ns // MILLISECOND_NS,
                 "resume": resume,
+                "folder": folder,
             }
         )
 

@@ -88,14 +88,13 @@ def build(system: System, checkout: Path) -> None:
     stamp = system.folder / "built.json"
     said = {"version": manifest["version"], "commit": _commit(checkout)}
     ours = [path for path in (HERE / system.id).rglob("*") if path.is_file()]
-    newest = max(path.stat().st_mtime for path in [*ours, HERE / "folder.mjs"])
+    newest = max(path.stat().st_mtime for path in ours)
     is_built = stamp.exists() and stamp.stat().st_mtime > newest
     if is_built and json.loads(stamp.read_text("utf-8")) == said:
         return
     sys.stderr.write(f"==> compiling {system.title} of {checkout}\n")
     shutil.rmtree(system.folder, ignore_errors=True)
     shutil.copytree(HERE / system.id, system.folder)
-    shutil.copy(HERE / "folder.mjs", system.folder)
     for name in system.sources:
         source = checkout / name
         (shutil.copytree if source.is_dir() else shutil.copy)(source, system.folder / name)

@@ -312,6 +312,11 @@ class Disk(Places):
                 what = f"a change of {name} by something that is not simulated"
                 self.kernel.leak(what, "the folder of the run")
 
+    def adopt(self) -> None:
+        """Know of the real folder what is in it: a process of another language wrote there."""
+        with self.own_work():
+            self.state.become(dict(_real_tree(self.root)))
+
     def write(self, handle: Handle, data: bytes, offset: int | None = None) -> int:
         """Write at the descriptor's place, or at `offset`, and return how many bytes it was."""
         body = handle.body

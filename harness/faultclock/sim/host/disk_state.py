@@ -16,7 +16,7 @@ Not modelled: pages of one file that reach the disk in another order than they w
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -224,6 +224,12 @@ class DiskState:
         """Have a file, or for None a folder, that is there and durable without any act."""
         self.met_names.add(name)
         self.names[name] = self.durable_names[name] = body
+
+    def become(self, tree: Mapping[str, bytes | None]) -> None:
+        """Have these files and folders (None) and no others, all of them durable."""
+        self.names, self.durable_names, self.pending = {}, {}, []
+        for name, content in tree.items():
+            self.keep(name, None if content is None else _settled(content))
 
     @property
     def bytes_count(self) -> int:

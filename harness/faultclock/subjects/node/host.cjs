@@ -10,6 +10,7 @@ const { createRequire } = require('node:module');
 const path = require('node:path');
 const { pathToFileURL } = require('node:url');
 const world = require('./world.cjs');
+const { enter } = require('./files.cjs');
 const { exportsOf, memberOf, answerOf } = require('./exports.cjs');
 const { described } = require('./errors.cjs');
 const { lived } = require('./agents.cjs');
@@ -149,11 +150,12 @@ function meet(event) {
   else world.sockets.get(event.id)?.meet(event);
 }
 
-function start({ seed, epoch_ms: epochMs }) {
+function start({ seed, epoch_ms: epochMs, folder }) {
   // What was set while the module was loaded was set at the beginning of this life.
   world.shiftTimers(state.nowNs - loadedNs);
   world.reseed(seed);
   state.epochMs = epochMs;
+  enter(folder);
 }
 
 let module_ = null;

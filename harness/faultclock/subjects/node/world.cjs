@@ -16,6 +16,7 @@ const { Duplex, Writable } = require('node:stream');
 const { AsyncLocalStorage, AsyncResource } = require('node:async_hooks');
 const { promisify } = require('node:util');
 const { fileURLToPath } = require('node:url');
+const { simulateFiles } = require('./files.cjs');
 
 const NS_PER_MS = 1e6;
 const NS_PER_S = 1e9;
@@ -90,26 +91,6 @@ function refuseAll(module, label, names) {
   for (const name of names) {
     if (typeof module[name] === 'function') module[name] = () => refuse(`${label}.${name}`);
   }
-}
-
-/** Functions of fs that change files, in their three forms. `open` is refused where it writes. */
-const WRITES = ['appendFile', 'chmod', 'chown', 'copyFile', 'cp', 'lchown', 'link', 'lutimes', 'mkdir',
-  'mkdtemp', 'rename', 'rm', 'rmdir', 'symlink', 'truncate', 'unlink', 'utimes', 'writeFile'];
-
-function refuseFiles() {
-  const writing = flags => (typeof flags === 'number'
-    ? (flags & (fs.constants.O_WRONLY | fs.constants.O_RDWR | fs.constants.O_CREAT)) !== 0
-    : /[wa+]/.test(String(flags ?? 'r')));
-  const reading = (module, name) => {
-    const original = module[name];
-    module[name] = (path, flags, ...rest) => (writing(typeof flags === 'function' ? 'r' : flags)
-      ? refuse(`fs.${name} for writing`) : original.call(module, path, flags, ...rest));
-  };
-  refuseAll(fs, 'fs', [...WRITES.flatMap(name => [name, `${name}Sync`]), 'createWriteStream',
-    'watch', 'watchFile']);
-  refuseAll(fs.promises, 'fs.promises', [...WRITES, 'watch']);
-  for (const name of ['open', 'openSync']) reading(fs, name);
-  reading(fs.promises, 'open');
 }
 
 function refuseTheRest() {
@@ -528,7 +509,7 @@ function simulate(end) {
   simulateClock();
   simulateNetwork();
   simulateProcess(end);
-  refuseFiles();
+  simulateFiles({ refuse, refuseAll, random });
   refuseTheRest();
   // Modules that import a name of these find what stands there now.
   require('node:module').syncBuiltinESMExports();

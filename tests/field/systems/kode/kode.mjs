@@ -1,7 +1,7 @@
 // KODE SDK, to be asked: its provider, its agent, and its agent with tools that fail in each way.
 import fs from "node:fs";
 import { createRequire } from "node:module";
-import { HOME } from "./folder.mjs";
+import os from "node:os";
 
 const require = createRequire(import.meta.url);
 const { z } = require("zod");
@@ -9,6 +9,8 @@ const {
   Agent, AgentTemplateRegistry, AnthropicProvider, JSONStore, SandboxFactory, ToolRegistry, builtin, tool,
 } = require("./dist/index.js");
 
+/** In the folder of the run. */
+const HOME = os.homedir();
 const MINUTES = 60_000;
 const later = ms => new Promise(done => setTimeout(done, ms));
 const model = () => new AnthropicProvider(process.env.ANTHROPIC_API_KEY, "claude-sonnet-5");

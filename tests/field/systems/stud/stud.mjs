@@ -1,11 +1,14 @@
 // stud-cli, to be asked: the whole program, without a terminal.
 import fs from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
+import os from "node:os";
 import { Readable, Writable } from "node:stream";
-import { HOME } from "./folder.mjs";
 import { parseLaunchArgs } from "./dist/cli/launch-args.js";
 import { runShell } from "./dist/cli/shell.js";
 import { OPENAI, classed, said } from "./providers.mjs";
+
+/** In the folder of the run. */
+const HOME = os.homedir();
 
 class Printed extends Writable {
   text = "";

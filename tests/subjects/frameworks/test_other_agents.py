@@ -13,15 +13,16 @@ from pathlib import Path
 import pytest
 
 from faultclock.errors import SubjectError
-from faultclock.model.trace.trace import trace_lines
 from faultclock.run.prepare import prepare
 from faultclock.run.suite import run_one
 from tests.run.conftest import shipped_scenario
 from tests.subjects.frameworks.agents import (
+    LONGEST,
     SENTENCES,
     SPEAKS,
     a_fault_is_met_at_the_seam,
     agent,
+    bytes_are_equal,
     its_function_is_called,
     its_session_is_resumed,
     played,
@@ -98,9 +99,7 @@ def test_no_tool_of_these_declares_an_approval(name: str) -> None:
 def test_equal_runs_of_these_give_equal_bytes(name: str) -> None:
     """Over two lives."""
     _needs(UNGATED[name])
-    scenario = "resume-drift/closed-session-is-resumed"
-    first, second = played(name, scenario), played(name, scenario)
-    assert list(trace_lines(first)) == list(trace_lines(second))
+    bytes_are_equal(name, "resume-drift/closed-session-is-resumed", LONGEST)
 
 
 def test_smolagents_answers_by_the_tool_that_it_demands() -> None:

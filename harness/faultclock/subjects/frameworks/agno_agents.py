@@ -109,7 +109,9 @@ class _Life(Life):
         # An agent that is not shown its history has a session only while it waits for a person.
         self._waited = self._waited or run.is_paused
         if self._waited or self._agent.add_history_to_context:
-            await self.keep({"sessions": json.dumps(self._db._sessions) if self._db else ""})
+            # Agno makes its records out of sets, so the order of their keys follows the hash seed.
+            sessions = json.dumps(self._db._sessions, sort_keys=True) if self._db else ""
+            await self.keep({"sessions": sessions})
         if run.is_paused:
             return await self._decide(run)
         if run.status == RunStatus.error:

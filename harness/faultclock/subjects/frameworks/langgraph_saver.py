@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import base64
-import pickle
 import threading
 from collections import defaultdict
 from typing import Any
@@ -12,6 +10,7 @@ from typing import Any
 from langgraph.checkpoint.memory import InMemorySaver
 
 from faultclock.subjects.frameworks.life import Life, ended
+from faultclock.subjects.frameworks.pickled import pickled, unpickled
 
 
 class StoreSaver(InMemorySaver):
@@ -26,7 +25,7 @@ class StoreSaver(InMemorySaver):
 
     def load(self, saved: str) -> None:
         """Take up what an earlier life has kept."""
-        storage, writes, blobs = pickle.loads(base64.b64decode(saved))  # noqa: S301 - our own
+        storage, writes, blobs = unpickled(saved)
         for thread, spaces in storage.items():
             self.storage[thread] = defaultdict(dict, spaces)
         self.writes.update(writes)
@@ -65,5 +64,4 @@ class StoreSaver(InMemorySaver):
 
     async def _keep_now(self) -> None:
         storage = {thread: dict(spaces) for thread, spaces in self.storage.items()}
-        state = pickle.dumps((storage, dict(self.writes), dict(self.blobs)))
-        await self._life.keep({"saved": base64.b64encode(state).decode()})
+        await self._life.keep({"saved": pickled((storage, dict(self.writes), dict(self.blobs)))})

@@ -7,9 +7,7 @@ The memory is LlamaIndex's own, and kept in the store of the scenario after each
 from __future__ import annotations
 
 import asyncio
-import base64
 import json
-import pickle
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
 from functools import wraps
@@ -22,6 +20,7 @@ from faultclock.errors import SubjectError
 from faultclock.model.scenario.tool_script import ToolScript
 from faultclock.subjects.frameworks.life import Life
 from faultclock.subjects.frameworks.own_tools import own_tool, way
+from faultclock.subjects.frameworks.pickled import pickled, unpickled
 from faultclock.subjects.ports import Reply, Surroundings
 
 #: The model's id of the call that is executed.
@@ -99,8 +98,7 @@ class _Life(Life):
 
     async def resume(self, kept: Mapping[str, Any]) -> None:
         """Take the memory up."""
-        messages = pickle.loads(base64.b64decode(kept["messages"]))  # noqa: S301 - our own
-        await self._memory.aset(messages)
+        await self._memory.aset(unpickled(kept["messages"]))
 
     def cancel(self, scope: str, target: str | None) -> None:  # noqa: ARG002 - of the port
         """Cancel the turn that runs, with the handler of its workflow."""
@@ -112,8 +110,7 @@ class _Life(Life):
         self._run = self._agent.run(user_msg=text, memory=self._memory)
         answer = await self._run
         # Messages hold objects of the client's library, which LlamaIndex does not write as JSON.
-        messages = pickle.dumps(await self._memory.aget_all())
-        await self.keep({"messages": base64.b64encode(messages).decode()})
+        await self.keep({"messages": pickled(await self._memory.aget_all())})
         return Reply(str(answer), (), _reason(answer))
 
 

@@ -8,8 +8,6 @@ stores no session: its memory, which `reset=False` goes on with, is kept after e
 
 from __future__ import annotations
 
-import base64
-import pickle
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
 from typing import Any
@@ -19,6 +17,7 @@ from smolagents.models import get_tool_json_schema
 
 from faultclock.model.scenario.tool_script import ToolScript
 from faultclock.subjects.frameworks.own_tools import OwnTools, own_tool
+from faultclock.subjects.frameworks.pickled import pickled, unpickled
 from faultclock.subjects.ports import Reply, Surroundings
 
 #: The tool by which the model answers.
@@ -84,8 +83,7 @@ class _Life:
         if surroundings.resume:
             kept = surroundings.store.read(surroundings.session_id)
             if kept is not None:
-                steps = pickle.loads(base64.b64decode(kept["steps"]))  # noqa: S301 - our own
-                agent.memory.steps = steps
+                agent.memory.steps = unpickled(kept["steps"])
 
     def _observed(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         def forward(*args: Any, **given: Any) -> Any:
@@ -107,7 +105,7 @@ class _Life:
         finally:
             # A CodeAgent sends its history in another form, so nothing could be said of that.
             if isinstance(self._agent, ToolCallingAgent):
-                steps = base64.b64encode(pickle.dumps(self._agent.memory.steps)).decode()
+                steps = pickled(self._agent.memory.steps)
                 self._surroundings.store.write(self._surroundings.session_id, {"steps": steps})
         return Reply(answer, (), self._reason()) if isinstance(answer, str) else answer
 

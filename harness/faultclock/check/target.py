@@ -10,8 +10,9 @@ from faultclock.model.scenario.tool_script import ToolScript
 from faultclock.run.doctor.abilities import abilities_of
 from faultclock.run.doctor.probe import probe
 from faultclock.subjects.abilities import Abilities
-from faultclock.subjects.adopt import Adopted, said_of
+from faultclock.subjects.adopt import Adopted
 from faultclock.subjects.binding import Binding
+from faultclock.subjects.said import said_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

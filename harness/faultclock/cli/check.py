@@ -25,7 +25,7 @@ from faultclock.cli.options import (
     wall_limit_option,
 )
 from faultclock.cli.say import Span, machine, say
-from faultclock.cli.target_options import as_option, dialect_option, services_option
+from faultclock.cli.target_options import as_option, dialect_option, world_options
 from faultclock.errors import InputError
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ _REPEATED = {
     "as_": "--as",
     "dialect": "--dialect",
     "services": "--services",
+    "reads": "--reads",
     "only": "--only",
     "known": "--baseline",
     "fail_on": "--fail-on",
@@ -87,7 +88,7 @@ be shown.
 @click.argument("subject", required=False, metavar="[TARGET]")
 @as_option
 @dialect_option
-@services_option
+@world_options
 @python_option
 @click.option(
     "--fail-on",

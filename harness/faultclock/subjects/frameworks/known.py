@@ -43,6 +43,7 @@ class Known:
         style: whether its turns are coroutines.
         remedies: which of its options mends a broken requirement of `common`, by the id of that.
             Each stands in the source of the versions in docs/agents.md.
+        mcp_remedies: the same, of an agent with MCP servers alone.
         unreachable: hosts that the framework asks for itself, for a newer version, say: they
             have no address in a run, as behind a firewall.
         streams: whether it asks for streams; True: a turn is made with its streaming call where a
@@ -59,6 +60,7 @@ class Known:
     distributions: tuple[str, ...]
     style: Literal["async", "sync"] = "async"
     remedies: Mapping[str, str] = field(default_factory=dict)
+    mcp_remedies: Mapping[str, str] = field(default_factory=dict)
     unreachable: tuple[str, ...] = ()
     streams: bool | Literal["always"] = False
     deps: bool = False
@@ -110,8 +112,7 @@ FRAMEWORKS = (
         extra="langgraph",
         distributions=("langgraph",),
         remedies={
-            "COMMON-END-01": 'In LangChain: init_chat_model("openai:...", timeout=60); for an MCP'
-            " server: session_kwargs={'read_timeout_seconds': timedelta(seconds=30)}.",
+            "COMMON-END-01": 'In LangChain: init_chat_model("openai:...", timeout=60).',
             "COMMON-END-03": "In LangGraph: step_timeout of the compiled graph, in seconds.",
             "COMMON-END-04": "In LangChain: ModelCallLimitMiddleware(run_limit=25); in LangGraph:"
             " recursion_limit in the configuration, which is 10,000 steps by default.",
@@ -119,6 +120,10 @@ FRAMEWORKS = (
             " ToolNode(handle_tool_errors=...), with a function that words the error.",
             "COMMON-SECRET-02": "In LangGraph: ToolNode(handle_tool_errors=...), with a function"
             " that words the error.",
+        },
+        mcp_remedies={
+            "COMMON-END-01": "For an MCP server:"
+            " session_kwargs={'read_timeout_seconds': timedelta(seconds=30)}.",
         },
         streams=True,
         deps=True,

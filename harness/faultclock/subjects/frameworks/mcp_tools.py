@@ -69,7 +69,7 @@ def mcp_tools(
                 tool.description,
                 tool.input_schema,
                 gated=client.gated(tool.name),
-                reads=tool.reads or None,
+                reads=tool.reads or tool.idempotent or None,
             )
             if own is not None:
                 found.append(own.model_copy(update={"service": service.place}))

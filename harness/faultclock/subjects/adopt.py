@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from faultclock.errors import SubjectError, UnknownNameError
@@ -23,18 +24,16 @@ from faultclock.subjects.adopt_clients import Client, client_of
 from faultclock.subjects.adopt_signature import FORMS, Form, wanted_by
 from faultclock.subjects.bind_runtime import runtime
 from faultclock.subjects.binding import Binding, default_id, is_async, provider_adapter, unwrapped
+from faultclock.subjects.frameworks.known import framework_of
 from faultclock.subjects.locate import Located, imported, locate
 from faultclock.subjects.node.locate import is_module, locate_export
 from faultclock.subjects.said import AGENT, CLIENT, Said, said_in
 from faultclock.subjects.shipped import SHIPPED
 from faultclock.subjects.shipped_loading import miniatures, shipped_binding
-from faultclock.subjects.source import functions_in
 
 if TYPE_CHECKING:
     from faultclock.subjects.adopt_agents import AgentTarget
 
-#: Functions of a file that a message names, at most.
-_NAMES_MAX = 3
 _ROLES: dict[Role, str] = {
     "provider_adapter": "a provider adapter",
     "runtime": "an agent runtime",
@@ -112,11 +111,12 @@ def _adopt(said: Said, services: tuple[ServiceHost, ...]) -> Adopted:
     place, colon, name = target.rpartition(":")
     if not colon:
         if target.endswith(".py"):
-            names = functions_in(target)
-            hint = " or ".join(f"{target}:{name}" for name in names[:_NAMES_MAX])
+            # Imported here, as in `locate`: nothing that works needs it.
+            from faultclock.subjects.candidates import what_to_name
+
             raise SubjectError(
                 f"{target} names a file but nothing in it",
-                hint=f"write {hint or f'{target}:name'}",
+                hint=what_to_name(target, Path(target).expanduser()),
             )
         # There are hundreds of miniatures, and nobody who mistypes looks for one of them.
         raise UnknownNameError("subject", target, (*SHIPPED, *miniatures()), told=tuple(SHIPPED))
@@ -237,7 +237,12 @@ def _not_callable(found: Located, target: Any) -> SubjectError:
         if not name.startswith("_")
     ]
     hint = "name a function of a prompt, `def ask(prompt): ...`, or a client object"
-    if type(target).__module__ != "builtins" and methods:
+    known = framework_of(target)
+    if known is not None:
+        # Its methods want objects of its own.
+        kinds = " or ".join(known.kinds)
+        hint = f"of {known.name}, name an agent ({kinds}), or a function of a prompt that asks it"
+    elif type(target).__module__ != "builtins" and methods:
         hint = f"name one of its methods, such as {found.spec}.{_likeliest(methods)}"
     kind = type(target).__name__
     article = "an" if kind[:1] in "aeiou" else "a"

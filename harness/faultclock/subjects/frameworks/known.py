@@ -253,10 +253,18 @@ def agent_of(target: object) -> Known | None:
     if isinstance(target, Export):
         said = target.agent or {}
         return _BY_CLASS.get((said.get("package", ""), said.get("kind", "")))
-    for kind in type(target).__mro__:
-        module = str(kind.__module__)
-        parts = 2 if module.startswith(_NAMESPACE) else 1
-        found = _BY_CLASS.get((".".join(module.split(".")[:parts]), kind.__name__))
-        if found is not None:
-            return found
-    return None
+    kinds = type(target).__mro__
+    found = (_BY_CLASS.get((_package_of(kind), kind.__name__)) for kind in kinds)
+    return next((known for known in found if known is not None), None)
+
+
+def framework_of(target: object) -> Known | None:
+    """Return the framework whose class `target` is an object of, an agent or not; or None."""
+    package = _package_of(type(target))
+    return next((item for item in FRAMEWORKS if item.package == package), None)
+
+
+def _package_of(kind: type) -> str:
+    module = str(kind.__module__)
+    parts = 2 if module.startswith(_NAMESPACE) else 1
+    return ".".join(module.split(".")[:parts])

@@ -67,7 +67,7 @@ def take(adopted: Adopted, wall_limit_s: float | None = None) -> Target:
     abilities, taken_for = abilities_of(probed, wall_limit_s), adopted.taken_for
     said = {"dialect": spoken or ""}
     if bound.own_tools is not None:
-        said["because"] = f"{taken_for.because}; {_seen(abilities, bound.own_tools)}"
+        said["because"] = f"{taken_for.because}; {_seen(abilities, bound, bound.own_tools)}"
     return Target(
         spec=adopted.spec,
         binding=probed.binding,
@@ -78,9 +78,10 @@ def take(adopted: Adopted, wall_limit_s: float | None = None) -> Target:
     )
 
 
-def _seen(abilities: Abilities, tools: tuple[ToolScript, ...]) -> str:
+def _seen(abilities: Abilities, binding: Binding, tools: tuple[ToolScript, ...]) -> str:
     """Return what a healthy run showed of a whole agent."""
-    streams = {"never": "streams nothing", "as asked": "can stream", "always": "always streams"}
+    never = "is run without streams" if binding.is_run_in_one_piece else "streams nothing"
+    streams = {"never": never, "as asked": "can stream", "always": "always streams"}
     asks = abilities.approvals and any(tool.gated for tool in tools)
     rows = (
         (asks, "asks a person for approvals", "asks no person"),

@@ -218,10 +218,16 @@ def _instance(found: Located, kind: type, method: str = "") -> Any:
         inspect.signature(kind).bind()
     except TypeError:
         after = f".{method}" if method else ""
+        hint = (
+            f"write `subject = {kind.__name__}(...)` in {found.place}, and name"
+            f" {found.place}:subject{after}"
+        )
+        if kind.__module__ != found.module and found.file is not None:
+            from faultclock.subjects.candidates import what_to_name
+
+            hint = what_to_name(found.place, found.file)
         raise SubjectError(
-            f"{found.spec}: the class {kind.__name__} needs arguments",
-            hint=f"write `subject = {kind.__name__}(...)` in {found.place}, and name"
-            f" {found.place}:subject{after}",
+            f"{found.spec}: the class {kind.__name__} needs arguments", hint=hint
         ) from None
     except ValueError:
         # A class without a signature that can be read: making one shows it.

@@ -44,6 +44,8 @@ class Located:
         owner: what holds it, for a dotted name; None: the module.
         digest: SHA-256 (hex) of the file; None where there is none.
         source: where it stands in the user's file; None where that is not below this folder.
+        file: the file itself; None where there is none.
+        module: name of the module that it was imported as.
         mark: what stands between place and name.
         program, timer_granularity_ns, versions: of a module in another language; see `Binding`.
     """
@@ -55,6 +57,8 @@ class Located:
     owner: Any
     digest: str | None
     source: SourcePlace | None
+    file: Path | None = None
+    module: str = ""
     mark: str = ":"
     program: ForeignProgram | None = None
     timer_granularity_ns: int = 0
@@ -100,6 +104,8 @@ def locate(place: str, name: str) -> Located:
         owner=None if owner is module else owner,
         digest=None if file is None else hashlib.sha256(source).hexdigest(),
         source=None if file is None else place_in(file, source, name),
+        file=file,
+        module=module.__name__,
     )
 
 

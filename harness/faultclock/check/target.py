@@ -80,7 +80,7 @@ def take(adopted: Adopted, wall_limit_s: float | None = None) -> Target:
 
 def _seen(abilities: Abilities, binding: Binding, tools: tuple[ToolScript, ...]) -> str:
     """Return what a healthy run showed of a whole agent."""
-    never = "is run without streams" if binding.is_run_in_one_piece else "streams nothing"
+    never = "is not run in a stream" if binding.is_run_in_one_piece else "streams nothing"
     streams = {"never": never, "as asked": "can stream", "always": "always streams"}
     asks = abilities.approvals and any(tool.gated for tool in tools)
     rows = (

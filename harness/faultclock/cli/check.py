@@ -250,7 +250,7 @@ def _checkup(
         gate.check(target.binding.id, model.id)
     battery = battery_for(target.binding, model.id, target.abilities, only)
     planned = sum(scenario.seeds for scenario in battery.scenarios)
-    with _progress(model, planned, quiet=quiet) as told:
+    with watched(model, planned, quiet=quiet) as told:
         runs = make_runs(
             target.binding,
             battery,
@@ -320,7 +320,8 @@ class _Told:
 
 
 @contextmanager
-def _progress(model: ErrorModel, planned: int, *, quiet: bool) -> Iterator[_Told]:
+def watched(model: ErrorModel, planned: int, *, quiet: bool) -> Iterator[_Told]:
+    """Yield what to call after each run: it moves the bar, and says new problems at once."""
     from faultclock.cli.progress import bar
 
     with ExitStack() as stack:

@@ -14,6 +14,7 @@ import pytest
 
 from faultclock.errors import SubjectError
 from faultclock.model.trace.trace import trace_lines
+from faultclock.run.doctor.fitting import why_left_out
 from faultclock.run.prepare import prepare
 from faultclock.run.suite import run_one
 from tests.run.conftest import shipped_scenario
@@ -120,6 +121,9 @@ agent = CodeAgent(tools=[], model=OpenAIModel(model_id="gpt-5.2"), stream_output
 """
 
 
+_IN_A_STREAM = "common/answer-refused-in-a-stream"
+
+
 @pytest.mark.parametrize("streams", [False, True])
 def test_a_code_agent_of_smolagents_gets_its_answer_in_code(streams: bool, tmp_path: Path) -> None:
     """One request, whole or as a stream, as its owner has chosen."""
@@ -128,6 +132,9 @@ def test_a_code_agent_of_smolagents_gets_its_answer_in_code(streams: bool, tmp_p
     file.write_text(_CODE.replace("STREAMS", str(streams)))
     binding = prepare(f"{file}:agent")
     assert binding.abilities.streams == ("always" if streams else "never")
+    left_out = why_left_out(shipped_scenario(_IN_A_STREAM), binding, binding.abilities)
+    said = ("streams", "the check does not run this agent in a stream")
+    assert left_out == (None if streams else said)
     trace = run_one(shipped_scenario("rate-limits/retry-after-absent"), binding, 0, isolate=True)
     assert trace.footer.ending == "completed"
     returned = list(trace.of_kind("call.returned"))[-1].payload

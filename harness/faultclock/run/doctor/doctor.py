@@ -123,7 +123,7 @@ def _streamed(trial: Trial, trace: Trace, binding: Binding, *, given_requests: b
         return Trial(
             what=trial.what,
             state="not tried",
-            found="an agent of this framework is run without its streams"
+            found="the agent is not run in a stream"
             if binding.is_run_in_one_piece
             else "it declares that it never asks for a stream",
         )

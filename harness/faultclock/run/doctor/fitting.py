@@ -50,7 +50,7 @@ def unplayable(scenario: Scenario, binding: Binding) -> str | None:
 def _beyond(scenario: Scenario, binding: Binding, abilities: Abilities) -> tuple[str, str] | None:
     if abilities.streams == "never" and needs_a_stream(scenario):
         if binding.is_run_in_one_piece:
-            return ("streams", "the check runs an agent of this framework without its streams")
+            return ("streams", "the check does not run this agent in a stream")
         return ("streams", "the target never asks for a stream")
     if abilities.streams == "always" and _needs_no_stream(scenario):
         return ("answers in one piece", "the target always asks for a stream")

@@ -97,7 +97,7 @@ def what_to_name(place: str, file: Path, wrong: str = "") -> str:
         place: the file or module as it was named.
         wrong: the name that was given.
     """
-    found = sorted(_in_file(file, file.parent), key=lambda item: item.rank)
+    found = sorted(_in_file(file, file.parent, meant=True), key=lambda item: item.rank)
     names = [item.spec.rpartition(":")[2] for item in found if item.rank < _TAKES_NOTHING]
     near = get_close_matches(wrong, names, n=1)
     names = [*near, *(name for name in names if name not in near)]
@@ -132,7 +132,12 @@ def _files(folder: Path) -> Iterator[Path]:
                 yield Path(place, name)
 
 
-def _in_file(path: Path, folder: Path) -> Iterator[Candidate]:
+def _in_file(path: Path, folder: Path, *, meant: bool = False) -> Iterator[Candidate]:
+    """Yield what of a file can be checked.
+
+    Args:
+        meant: a person has named the file, so it counts whatever it imports.
+    """
     try:
         if not path.is_file():
             return  # a pipe may never end
@@ -145,7 +150,7 @@ def _in_file(path: Path, folder: Path) -> Iterator[Candidate]:
     except (OSError, SyntaxError, ValueError, RecursionError):
         return
     asking = _asking_names(body)
-    if not asking:
+    if not asking and not meant:
         return
     place = path.relative_to(folder).as_posix()
     bound = _DECORATORS if _OURS in imported_modules(source) else ()

@@ -26,6 +26,8 @@ def _modules(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Have the agents of `tests/node` beside the npm packages."""
     texts = {name: (CLIENTS / f"{name}.mjs").read_text("utf-8") for name in NAMES}
     folder = folder_with(tmp_path_factory.mktemp("agents"), **texts)
+    # One of Python has the same name.
+    agent.cache_clear()
     ELSEWHERE.update({name: str(folder / f"{name}.mjs") for name in NAMES})
     SPEAKS.update(RESPONSES)
     yield

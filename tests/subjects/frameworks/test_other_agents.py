@@ -317,3 +317,26 @@ def test_a_function_of_google_adk_that_asks_itself_needs_a_yes(tmp_path: Path) -
     ):
         trace = run_one(shipped_scenario(scenario), binding, 0, isolate=True)
         assert [event.kind for event in trace.of_kind(*wanted)] == seen
+
+
+_TEAM = """
+from autogen_agentchat.agents import AssistantAgent
+from autogen_agentchat.teams import RoundRobinGroupChat
+from autogen_ext.models.openai import OpenAIChatCompletionClient
+
+writer = AssistantAgent("writer", OpenAIChatCompletionClient(model="gpt-4o", api_key="x"))
+team = RoundRobinGroupChat([writer])
+"""
+
+
+def test_a_team_of_autogen_is_refused_with_what_can_be_named(tmp_path: Path) -> None:
+    """Its methods want objects of AutoGen."""
+    _needs("autogen_agentchat")
+    file = tmp_path / "team.py"
+    file.write_text(_TEAM)
+    with pytest.raises(SubjectError, match="a RoundRobinGroupChat cannot be called") as caught:
+        prepare(f"{file}:team")
+    assert str(caught.value.hint).startswith("of AutoGen, name an agent (AssistantAgent)")
+    with pytest.raises(SubjectError, match="there is no 'agent' in it") as caught:
+        prepare(f"{file}:agent")
+    assert caught.value.hint == f"write {file}:writer"

@@ -17,6 +17,7 @@ _TABLE = """\
 subject = "adapter.py:subject"
 scenarios = ["rate-limits"]
 readings = { cut-answers = "unmapped" }
+reads = ["divide", "roll_dice"]
 wall-limit = "30s"
 baseline = "known.yaml"
 """
@@ -25,6 +26,7 @@ baseline = "known.yaml"
 @click.command(name="show", epilog="An end.")
 @click.argument("scenarios", nargs=-1)
 @click.option("--subject")
+@click.option("--reads", multiple=True)
 @model_option
 @readings_option
 @wall_limit_option
@@ -55,25 +57,28 @@ def test_what_is_not_given_is_configured_and_told_in_one_line() -> None:
         "baseline": "../known.yaml",
         "model": "common",
         "readings": ("cut-answers=unmapped",),
+        "reads": ("divide", "roll_dice"),
         "scenarios": ("rate-limits",),
         "subject": "../adapter.py:subject",
         "wall_limit": 30.0,
     }
     assert result.stderr == (
         "faultclock: ../pyproject.toml gives rate-limits --subject ../adapter.py:subject"
-        " --reading cut-answers=unmapped --wall-limit 30s --baseline ../known.yaml\n"
+        " --reading cut-answers=unmapped --reads divide --reads roll_dice"
+        " --wall-limit 30s --baseline ../known.yaml\n"
     )
     assert _shown("-q").stderr == ""
 
 
 @pytest.mark.usefixtures("_project")
 def test_what_is_given_beats_it_with_all_that_belongs_to_it() -> None:
-    """Readings belong to their model, and a baseline to its subject."""
+    """Readings belong to their model, a baseline and what its tools do to its subject."""
     values = eval(_shown("provider-transient", "--model", "afk").stdout)
     assert (values["scenarios"], values["readings"]) == (("provider-transient",), ())
     assert values["baseline"] == "../known.yaml"
     values = eval(_shown("--subject", "reference").stdout)
     assert (values["subject"], values["baseline"]) == ("reference", None)
+    assert values["reads"] == ()
     assert values["readings"] == ("cut-answers=unmapped",)
 
 

@@ -130,7 +130,7 @@ def test_the_scaffold_of_a_runtime_does_what_it_declares(tmp_path: Path) -> None
     ("words", "said"),
     [
         (("gone.py:ask",), "gone.py: there is no such file"),
-        (("client.py",), "write client.py:ask or client.py:wait_of or client.py:patient"),
+        (("client.py",), "write client.py:ask or client.py:patient"),
         (("client.py:ask", "--role", "tool"), "--client and --role are for a project without"),
         (("--dialect", "ollama"), "--as and --dialect are about a TARGET"),
     ],

@@ -8,7 +8,9 @@ import threading
 
 import pytest
 
+from faultclock.cli.check import watched
 from faultclock.cli.progress import progress
+from faultclock.load.error_model import load_error_model
 from faultclock.model.report.finding import Verdict
 from tests.cli.reports import run
 
@@ -44,3 +46,21 @@ def test_a_log_file_and_a_quiet_run_see_nothing(
     with progress(2, quiet=quiet) as on_run:
         on_run(run(Verdict.PASS))
     assert stream.getvalue() == ""
+
+
+def test_a_check_begins_another_bar_where_it_finds_out_what_a_target_does(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The first has a total from the start, and the second is not known to end."""
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setenv("TERM", "xterm")
+    with watched(load_error_model("common"), 2, quiet=False) as told:
+        assert "0/2" in stream.getvalue()
+        told(run(Verdict.PASS))
+        assert "finding out" not in stream.getvalue()
+        told(run(Verdict.PASS).model_copy(update={"scenario": "infer/status-502"}))
+        told(run(Verdict.PASS).model_copy(update={"scenario": "infer/status-503"}))
+    drawn = stream.getvalue()
+    assert "finding out what it does" in drawn
+    assert "2/?" in drawn

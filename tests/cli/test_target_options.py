@@ -107,3 +107,41 @@ def test_a_wrong_file_of_hosts_is_refused(content: str | None, said: str, tmp_pa
     assert (done.returncode, done.stdout) == (2, "")
     assert said in done.stderr
     assert "Traceback" not in done.stderr
+
+
+AGENT = """
+from pydantic_ai import Agent
+
+agent = Agent("openai-chat:gpt-5.2")
+
+
+@agent.tool_plain
+def divide_by(number: int) -> float:
+    return 1 / number
+"""
+
+
+def test_tools_that_only_read_are_said_of_a_subject(tmp_path: Path) -> None:
+    """On the command line and in pyproject.toml; the command that shows a run again says it."""
+    (tmp_path / "mine.py").write_text(AGENT)
+    words = ("check", "mine.py:agent", "--only", "shared/tool-fails", "--fail-on", "never")
+    done = process(tmp_path, *words, "--reads", "divide_by", "--json", "check.json")
+    assert done.returncode == 0, done.stderr
+    assert "its own tools are divide_by (only reads)" in " ".join(done.stdout.split())
+    assert "--reads divide_by" in done.stdout.rpartition("next")[2]
+    (run,) = json.loads((tmp_path / "check.json").read_text())["report"]["runs"]
+    assert "--subject mine.py:agent@reads=divide_by" in run["replay"]
+    (tmp_path / "pyproject.toml").write_text('[tool.faultclock]\nreads = ["divide_by"]\n')
+    done = process(tmp_path, *words)
+    assert "gives --reads divide_by" in done.stderr
+    assert "divide_by (only reads)" in " ".join(done.stdout.split())
+
+
+def test_a_tool_that_only_reads_has_a_name_that_a_target_can_hold() -> None:
+    """Several may be given with commas; what has a space is none."""
+    said = speaking("a.py:agent", None, reads=("one,two", "one"))
+    assert said == "a.py:agent@reads=one,reads=two"
+    done = faultclock("check", "a.py:agent", "--reads", "one two")
+    assert done.exit_code == 2
+    assert "'one two' is no name of a tool" in done.stderr
+    assert faultclock("run", "shared", "--reads", "one").exit_code == 2

@@ -12,6 +12,7 @@ from faultclock.run.prepare import prepare
 from faultclock.sim.patches import installed
 from tests.subjects.frameworks.mcp_agents import (
     WAYS,
+    servers_are_refused_with_a_line_that_works,
     tools_stand_where_scenarios_have_tools,
     written,
 )
@@ -48,3 +49,10 @@ def test_a_server_of_which_nothing_is_said_is_refused(way: str, tmp_path: Path) 
     with pytest.raises(SubjectError, match="nothing says which tools it has") as caught:
         prepare(spec.partition("@services")[0])
     assert "mcp: {tools:" in str(caught.value.hint)
+
+
+def test_servers_are_named_at_once_with_a_line_that_works(tmp_path: Path) -> None:
+    """Pasted into a file, as it is."""
+    source = _AGENT.format(server=", ".join(_SERVERS.values()))
+    places = "localhost:8000 and npx -y @me/notes"
+    servers_are_refused_with_a_line_that_works(tmp_path, source, places)

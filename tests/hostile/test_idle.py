@@ -91,7 +91,9 @@ def test_an_answer_that_is_made_up_is_named() -> None:
 def test_answers_that_are_never_served_are_counted() -> None:
     """A conversation that is begun anew with each turn never gets to its later answers."""
     found = findings("runtime-never-calls-tools", "resume-drift/closed-session-is-resumed")
-    assert "1 of them never were: no request held the answers before them" in shown(found)
+    assert "answers of the conversation was never asked for: no request held the answers" in shown(
+        found
+    )
 
 
 def test_nodes_that_are_never_begun_are_named() -> None:

@@ -249,10 +249,12 @@ def test_answers_that_no_request_came_to_show_nothing() -> None:
     """A client that forgets the conversation is given the first one again and again."""
     assert said(conversation(3)) == []
     assert reasons(conversation(3, forgets=True)) == [
-        "2 of them never were: no request held the answers before them"
+        "2 of the 3 answers of the conversation were never asked for: no request held the answers"
+        " before that"
     ]
     assert reasons(conversation(2)) == [
-        "1 of them never were: no request held the answers before them"
+        "1 of the 3 answers of the conversation was never asked for: no request held the answers"
+        " before that"
     ]
 
 

@@ -6,10 +6,11 @@ import pytest
 
 from faultclock.errors import SubjectError
 from faultclock.subjects.abilities import ABILITY_WORDS, Abilities, false_claims, with_word
-from faultclock.subjects.adopt import adopt, said_of
+from faultclock.subjects.adopt import adopt
 from faultclock.subjects.bind_runtime import runtime
 from faultclock.subjects.bind_tool import tool
 from faultclock.subjects.binding import provider_adapter
+from faultclock.subjects.said import said_of
 
 
 def ask(request: object) -> str:

@@ -310,6 +310,15 @@ def test_a_class_that_needs_arguments_is_refused_with_what_to_write(file: Path) 
     assert "name mine.py:subject.ask" in str(refused("mine.py:Needs.ask").hint)
 
 
+def test_a_class_that_a_file_imports_is_refused_with_what_it_defines(tmp_path: Path) -> None:
+    """Nothing of it is the user's own."""
+    file = tmp_path / "app.py"
+    file.write_text("from string import Template\ndef ask(prompt): return Template(prompt)\n")
+    error = refused(f"{file}:Template")
+    assert error.message == f"{file}:Template: the class Template needs arguments"
+    assert error.hint == f"write {file}:ask"
+
+
 def test_a_class_whose_object_cannot_be_made_is_refused_with_its_line(file: Path) -> None:
     """Its own exception, at its own line."""
     line = FILE.splitlines().index('        raise RuntimeError("no key")') + 1

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from faultclock.subjects.candidates import candidates
+import pytest
+
+from faultclock.subjects.candidates import candidates, what_to_name
 
 MIXED = """
 import openai
@@ -63,3 +65,73 @@ def test_what_is_installed_or_a_test_is_passed_over(tmp_path: Path) -> None:
         (tmp_path / folder / "llm.py").write_text("import httpx\ndef ask(prompt): httpx.get\n")
     (tmp_path / "test_llm.py").write_text("import httpx\ndef ask(prompt): httpx.get\n")
     assert [item.spec for item in candidates(tmp_path)] == ["src/pkg/llm.py:ask"]
+
+
+AGENT = """
+import re
+from agents import Agent, Runner, function_tool
+
+WORDS = re.compile("a b")
+
+@function_tool
+def get_weather(city: str) -> str: ...
+
+def history_fact(topic): ...
+
+helper = Agent(name="Helper", tools=[get_weather, history_fact])
+
+async def main():
+    print(await Runner.run(helper, input="Hello"))
+"""
+GRAPH = """
+from langchain.tools import tool
+from langgraph.graph import StateGraph
+
+@tool
+def divide(a): ...
+
+graph = StateGraph(dict).compile()
+"""
+SERVER = """
+from agents import Agent, Runner
+from agents.mcp import MCPServer, MCPServerStdio
+
+async def run(mcp_server: MCPServer):
+    agent = Agent(name="Assistant", mcp_servers=[mcp_server])
+    return await Runner.run(agent, "Read the files.")
+
+async def main():
+    async with MCPServerStdio(params={"command": "npx"}) as server:
+        await run(server)
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong", "said"),
+    [
+        (AGENT, "", "write my.py:helper"),
+        (AGENT, "agent", "write my.py:helper"),
+        (AGENT, "Agent", "write my.py:helper"),
+        (GRAPH, "agent", "write my.py:graph"),
+        (MIXED, "chatt", "write my.py:chat or my.py:pieces or my.py:client"),
+        (SERVER, "main2", "`def make_agent(): return ...`"),
+        ("import openai\n", "ask", "`def ask(prompt): ...`"),
+    ],
+    ids=[
+        "nothing named",
+        "a wrong name",
+        "an imported class",
+        "a graph",
+        "a function",
+        "MCP",
+        "no",
+    ],
+)
+def test_a_hint_names_what_the_file_defines(
+    text: str, wrong: str, said: str, tmp_path: Path
+) -> None:
+    """No class that it imports, no tool of an agent, and no main, which runs the agent itself."""
+    (tmp_path / "my.py").write_text(text)
+    hint = what_to_name("my.py", tmp_path / "my.py", wrong)
+    assert said in hint
+    assert not any(name in hint for name in ("main", "my.py:run", "my.py:Agent", "divide"))

@@ -10,8 +10,9 @@ from faultclock.model.scenario.tool_script import ToolScript
 from faultclock.run.doctor.abilities import abilities_of
 from faultclock.run.doctor.probe import probe
 from faultclock.subjects.abilities import Abilities
-from faultclock.subjects.adopt import Adopted, said_of
+from faultclock.subjects.adopt import Adopted
 from faultclock.subjects.binding import Binding
+from faultclock.subjects.said import said_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +67,7 @@ def take(adopted: Adopted, wall_limit_s: float | None = None) -> Target:
     abilities, taken_for = abilities_of(probed, wall_limit_s), adopted.taken_for
     said = {"dialect": spoken or ""}
     if bound.own_tools is not None:
-        said["because"] = f"{taken_for.because}; {_seen(abilities, bound.own_tools)}"
+        said["because"] = f"{taken_for.because}; {_seen(abilities, bound, bound.own_tools)}"
     return Target(
         spec=adopted.spec,
         binding=probed.binding,
@@ -77,9 +78,10 @@ def take(adopted: Adopted, wall_limit_s: float | None = None) -> Target:
     )
 
 
-def _seen(abilities: Abilities, tools: tuple[ToolScript, ...]) -> str:
+def _seen(abilities: Abilities, binding: Binding, tools: tuple[ToolScript, ...]) -> str:
     """Return what a healthy run showed of a whole agent."""
-    streams = {"never": "streams nothing", "as asked": "can stream", "always": "always streams"}
+    never = "is not run in a stream" if binding.is_run_in_one_piece else "streams nothing"
+    streams = {"never": never, "as asked": "can stream", "always": "always streams"}
     asks = abilities.approvals and any(tool.gated for tool in tools)
     rows = (
         (asks, "asks a person for approvals", "asks no person"),

@@ -6,7 +6,7 @@ import shlex
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -25,24 +25,28 @@ from faultclock.cli.options import (
     wall_limit_option,
 )
 from faultclock.cli.say import Span, machine, say
-from faultclock.cli.target_options import as_option, dialect_option, services_option
+from faultclock.cli.target_options import as_option, dialect_option, world_options
 from faultclock.errors import InputError
 
 if TYPE_CHECKING:
     from datetime import date
 
     from faultclock.cli.gating import Gate
+    from faultclock.cli.progress import Advance
     from faultclock.model.error_model.error_model import ErrorModel
     from faultclock.model.report.checkup import CheckUp
     from faultclock.model.report.finding import RunReport
 
 _STDOUT = "-"
 _FOUND = "  found: "
+#: Begins the ids of the runs that find out what a target does.
+_INFERRED = "infer/"
 #: Parameters that belong to a command that asks the same again, and their flags.
 _REPEATED = {
     "as_": "--as",
     "dialect": "--dialect",
     "services": "--services",
+    "reads": "--reads",
     "only": "--only",
     "known": "--baseline",
     "fail_on": "--fail-on",
@@ -87,7 +91,7 @@ be shown.
 @click.argument("subject", required=False, metavar="[TARGET]")
 @as_option
 @dialect_option
-@services_option
+@world_options
 @python_option
 @click.option(
     "--fail-on",
@@ -234,15 +238,19 @@ def _checkup(
     from faultclock.check.running import make_runs
     from faultclock.check.target import take
     from faultclock.cli.preparing import prepared
+    from faultclock.cli.progress import bar
     from faultclock.cli.selection import without_root
     from faultclock.load.error_model import load_error_model
 
     model = load_error_model(_MODEL)
-    target = take(prepared(spec, as_=as_, dialect=dialect, wall_limit_s=wall_limit_s), wall_limit_s)
+    with bar(None, quiet=quiet, doing=f"loading {spec}, and trying it without a fault"):
+        loaded = prepared(spec, as_=as_, dialect=dialect, wall_limit_s=wall_limit_s)
+        target = take(loaded, wall_limit_s)
     if gate is not None:
         gate.check(target.binding.id, model.id)
     battery = battery_for(target.binding, model.id, target.abilities, only)
-    with _progress(model, quiet=quiet) as told:
+    planned = sum(scenario.seeds for scenario in battery.scenarios)
+    with watched(model, planned, quiet=quiet) as told:
         runs = make_runs(
             target.binding,
             battery,
@@ -275,13 +283,17 @@ class _Told:
 
     Attributes:
         advance: moves the bar.
+        begin: draws the next bar, with what is done now, and returns what moves it.
+        infers: the runs are those that find out what the target does.
         told: ids of the problems that were said.
         hung: it was said that a run does not end.
     """
 
     model: ErrorModel
-    advance: Callable[[str], None]
+    advance: Advance
+    begin: Callable[[str], Advance]
     quiet: bool
+    infers: bool = False
     told: set[str] = field(default_factory=set)
     hung: bool = False
 
@@ -290,7 +302,10 @@ class _Told:
         from faultclock.model.report.problems import hung_at, problems_of
         from faultclock.render.checkup_text import problem_line
 
-        self.advance(run.title)
+        if run.scenario.startswith(_INFERRED) and not self.infers:
+            self.infers, self.advance = True, self.begin("finding out what it does")
+        # How many runs a sweep makes is known only when its scenario has run.
+        self.advance(run.title, unplanned=int(run.crash_point is not None))
         if self.quiet:
             return
         if (frame := hung_at(run)) is not None and not self.hung:
@@ -305,11 +320,17 @@ class _Told:
 
 
 @contextmanager
-def _progress(model: ErrorModel, *, quiet: bool) -> Iterator[_Told]:
+def watched(model: ErrorModel, planned: int, *, quiet: bool) -> Iterator[_Told]:
+    """Yield what to call after each run: it moves the bar, and says new problems at once."""
     from faultclock.cli.progress import bar
 
-    with bar(None, quiet=quiet) as advance:
-        yield _Told(model=model, advance=advance, quiet=quiet)
+    with ExitStack() as stack:
+
+        def begin(doing: str, total: int | None = None) -> Advance:
+            stack.close()
+            return stack.enter_context(bar(total, quiet=quiet, doing=doing))
+
+        yield _Told(model=model, advance=begin("running", planned), begin=begin, quiet=quiet)
 
 
 def _write(checkup: CheckUp, places: dict[str, str]) -> None:

@@ -29,6 +29,7 @@ _FLAGS = {
     "model": "--model ",
     "readings": "--reading ",
     "seeds": "--seeds ",
+    "reads": "--reads ",
     "wall_limit": "--wall-limit ",
     "baseline": "--baseline ",
     "history": "--history ",
@@ -36,7 +37,7 @@ _FLAGS = {
 #: Where a context keeps the names of the parameters that the configuration filled afterwards.
 _FILLED = "faultclock.cli.configured.filled"
 #: What belongs to another parameter, and does not count where that one is given by hand.
-_BELONGS_TO = {"readings": "model", "baseline": "subject"}
+_BELONGS_TO = {"readings": "model", "baseline": "subject", "reads": "subject"}
 
 
 def configured(command: click.Command) -> click.Command:
@@ -101,8 +102,9 @@ def _defaults(config: Config, names: list[str]) -> dict[str, Any]:
     if "readings" in values:
         readings = sorted(config.readings.items())
         values["readings"] = tuple(f"{switch}={option}" for switch, option in readings)
-    if "scenarios" in values:
-        values["scenarios"] = config.scenarios
+    for name in ("scenarios", "reads"):
+        if name in values:
+            values[name] = getattr(config, name)
     return {name: values[name] for name in names if values.get(name)}
 
 
@@ -112,8 +114,8 @@ def _settle(context: click.Context, defaults: dict[str, Any]) -> None:
     for name, owner in _BELONGS_TO.items():
         if name not in defaults or not _is_given(context, owner):
             continue
-        if name == "baseline" and owner not in defaults:
-            # It is of the one subject that there is; whether this is the one, the file says itself.
+        if owner == "subject" and owner not in defaults:
+            # It is of the one subject that there is; what is said of another is refused.
             continue
         if params[owner] != defaults.get(owner) and not _is_given(context, name):
             params[name] = () if isinstance(params[name], tuple) else None

@@ -19,7 +19,7 @@ from faultclock.cli.elsewhere import python_option
 from faultclock.cli.exits import NONCONFORMING, OK
 from faultclock.cli.options import inline_option, python_given
 from faultclock.cli.say import say, say_lines
-from faultclock.cli.target_options import as_option, dialect_option, services_flag, speaking
+from faultclock.cli.target_options import as_option, dialect_option, speaking, world_flags
 from faultclock.errors import HarnessError
 from faultclock.model.duration import format_duration
 from faultclock.render.wording import count
@@ -94,7 +94,7 @@ class Answer:
 )
 @as_option
 @dialect_option
-@services_flag
+@world_flags
 @python_option
 @inline_option
 def command(
@@ -103,16 +103,17 @@ def command(
     as_: str | None,
     dialect: str | None,
     services: str | None,
+    reads: tuple[str, ...],
     inline: bool,
 ) -> int:
     """Check this installation, or how a target is bound."""
     if subject is not None and option is not None:
         raise click.UsageError("name one target: as argument or with --subject")
     subject = subject or option
-    if subject is None and (as_ or dialect or services):
-        raise click.UsageError("--as, --dialect and --services are about a target: name one")
+    if subject is None and (as_ or dialect or services or reads):
+        raise click.UsageError("--as, --dialect, --services and --reads are about a target")
     if subject is not None:
-        subject = speaking(subject, None, services=services)
+        subject = speaking(subject, None, services=services, reads=reads)
     found = (
         _installed()
         if subject is None

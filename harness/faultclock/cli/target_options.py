@@ -1,4 +1,4 @@
-"""`--dialect`, `--services`, `--as`: what is said of a target, in every command that takes one."""
+"""`--dialect`, `--services`, `--reads`, `--as`: what is said of a target, in each command."""
 
 from __future__ import annotations
 
@@ -23,8 +23,15 @@ def dialect_option(function: FunctionT) -> FunctionT:
     )(function)
 
 
-def services_flag(function: FunctionT) -> FunctionT:
-    """Add `--services`, for `speaking`."""
+def world_flags(function: FunctionT) -> FunctionT:
+    """Add `--services` and `--reads`, for `speaking`."""
+    function = click.option(
+        "--reads",
+        multiple=True,
+        metavar="TOOL",
+        help="Tools of an agent that only read or compute, so that they may run twice: one name, or"
+        " several with commas.",
+    )(function)
     return click.option(
         "--services",
         metavar="FILE",
@@ -33,21 +40,28 @@ def services_flag(function: FunctionT) -> FunctionT:
     )(function)
 
 
-def services_option(function: FunctionT) -> FunctionT:
-    """Add `--services`; the command gets a `subject` that says it, and no services."""
+def world_options(function: FunctionT) -> FunctionT:
+    """Add `--services` and `--reads`; the command gets a `subject` that says them."""
 
     @wraps(function)
-    def command(*args: Any, services: str | None, subject: str | None, **others: Any) -> Any:
-        if subject is None and services is not None:
-            raise click.UsageError("--services is about the subject: name one")
-        said = subject and speaking(subject, None, services=services)
+    def command(
+        *args: Any,
+        services: str | None,
+        reads: tuple[str, ...],
+        subject: str | None,
+        **others: Any,
+    ) -> Any:
+        for flag, given in (("--services", services), ("--reads", reads)):
+            if subject is None and given:
+                raise click.UsageError(f"{flag} is about the subject: name one")
+        said = subject and speaking(subject, None, services=services, reads=reads)
         return function(*args, subject=said, **others)
 
-    return services_flag(cast("FunctionT", command))
+    return world_flags(cast("FunctionT", command))
 
 
 def subject_options(function: FunctionT) -> FunctionT:
-    """Add `--dialect` and `--services`; the command gets a `subject` that says them."""
+    """Add `--dialect` and `world_options`; the command gets a `subject` that says them."""
 
     @wraps(function)
     def command(*args: Any, dialect: str | None, subject: str | None, **others: Any) -> Any:
@@ -56,7 +70,7 @@ def subject_options(function: FunctionT) -> FunctionT:
         said = speaking(subject, dialect) if subject is not None else None
         return function(*args, subject=said, **others)
 
-    return dialect_option(services_option(cast("FunctionT", command)))
+    return dialect_option(world_options(cast("FunctionT", command)))
 
 
 def as_option(function: FunctionT) -> FunctionT:
@@ -72,15 +86,20 @@ def as_option(function: FunctionT) -> FunctionT:
 
 
 def speaking(
-    subject: str, dialect: str | None, as_: str | None = None, services: str | None = None
+    subject: str,
+    dialect: str | None,
+    as_: str | None = None,
+    services: str | None = None,
+    reads: tuple[str, ...] = (),
 ) -> str:
     """Return a target with what the options say of it, as every command understands it."""
-    if dialect is None and as_ is None and services is None:
+    if dialect is None and as_ is None and services is None and not reads:
         return subject
     # Imported here: most commands that take a target are given neither.
-    from faultclock.subjects.adopt import said_of
+    from faultclock.subjects.said import said_of
 
     if services is not None and Path(services).is_absolute():
         # It stands in reports and in commands, which name no absolute path.
         services = os.path.relpath(services)
-    return said_of(subject, as_=as_, dialect=dialect, services=services)
+    names = [name for given in reads for name in given.split(",")]
+    return said_of(subject, as_=as_, dialect=dialect, services=services, reads=names)

@@ -28,6 +28,8 @@ class Config(Value):
     """What is run: ids, families, patterns, files or folders."""
     seeds: int | None = Field(default=None, ge=1, le=100_000)
     """How many consecutive seeds; None: each scenario's own."""
+    reads: tuple[_Text, ...] = ()
+    """Tools of the subject, an agent, that only read or compute."""
     wall_limit: DurationNs | None = Field(default=None, alias="wall-limit")
     """Real time after which a run that hangs is ended; None: the scenario's own."""
     baseline: _Text | None = None

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -103,8 +103,7 @@ def fitted_to_agent(scenario: Scenario, own: tuple[ToolScript, ...]) -> Scenario
     in_turn = (*own[first:], *own[:first])
     for place in sorted(_places(scenario), key=lambda item: not item.acts):
         taken = {tool.name for tool in chosen.values()}
-        free = [tool for tool in in_turn if tool.name not in taken]
-        chosen[place.script.name] = _chosen(place, free)
+        chosen[place.script.name] = _chosen(place, in_turn, taken)
     return _renamed(scenario, chosen, own)
 
 
@@ -151,7 +150,8 @@ def _calls(script: ProviderScript) -> Iterator[ToolCallReply]:
         yield from reply.tool_calls
 
 
-def _chosen(place: _Place, free: Iterable[ToolScript]) -> ToolScript:
+def _chosen(place: _Place, own: tuple[ToolScript, ...], taken: set[str]) -> ToolScript:
+    """Return which of the agent's tools stands in a place: none of those that are taken."""
     script = place.script
     for name in _DECLARED:
         if getattr(script, name) != getattr(_BLANK, name):
@@ -161,26 +161,29 @@ def _chosen(place: _Place, free: Iterable[ToolScript]) -> ToolScript:
             raise NoFit("a tool that fails by its arguments")
         if rule.then.fault.kind in _NO_FUNCTION or rule.then.effect == "late":
             raise NoFit("a tool that replies in parts, or acts after its reply")
-    wanted = "needs an approval" if script.gated else "needs no approval"
+    kind, fits = "tool", list(own)
     if script.service is not None:
-        wanted, free = f"{wanted} and is of an MCP server", [tool for tool in free if tool.service]
-    if any(rule.then.fault.kind == "hang" for rule in script.rules):
+        kind, fits = "tool of an MCP server", [tool for tool in own if tool.service]
+    elif any(rule.then.fault.kind == "hang" for rule in script.rules):
         # A client of an MCP server has a deadline of its own: such a server hangs on the wire.
-        free = [tool for tool in free if not tool.service]
-        wanted = f"{wanted} and is of no MCP server"
-    of_gate = [tool for tool in free if tool.gated == script.gated]
-    if not of_gate:
-        raise NoFit(f"one more tool that {wanted}")
+        fits = [tool for tool in own if not tool.service]
+        kind = "tool" if len(fits) == len(own) else "tool that is of no MCP server"
+    gate = "an approval" if script.gated else "no approval"
+    fits = [tool for tool in fits if tool.gated == script.gated]
+    free = [tool for tool in fits if tool.name not in taken]
+    if not free:
+        raise NoFit(f"{'a second' if fits else 'a'} {kind} that needs {gate}")
     if place.acts:
-        of_gate = [tool for tool in of_gate if not tool.reads]
-        if not of_gate:
-            raise NoFit(f"one more tool that {wanted} and has effects")
+        fits = [tool for tool in fits if not tool.reads]
+        free = [tool for tool in free if not tool.reads]
+        if not free:
+            raise NoFit(f"{'a second' if fits else 'a'} {kind} that has effects and needs {gate}")
     elif script.reads:
-        of_gate.sort(key=lambda tool: not tool.reads)
-    for tool in of_gate:
+        free.sort(key=lambda tool: not tool.reads)
+    for tool in free:
         if len(_samples(tool, place.asked)) == len(place.asked):
             return tool
-    raise NoFit(f"one more tool that {wanted}, and can be called with different arguments")
+    raise NoFit(f"a {kind} that needs {gate} and can be called with different arguments")
 
 
 def _samples(tool: ToolScript, asked: tuple[str, ...]) -> dict[str, str]:

@@ -6,7 +6,7 @@ from faultclock.load.located.tree import RECORDINGS
 from faultclock.load.services import SERVICES, services_in
 from faultclock.load.yaml_file import parse_document, read_bytes
 from faultclock.model.scenario.service_host import ServiceHost
-from faultclock.subjects.adopt import services_file_of
+from faultclock.subjects.said import services_file_of
 
 #: A services file says so on a line of its own; whatever does not is read as a recording.
 _MARK = f"{SERVICES}:".encode()

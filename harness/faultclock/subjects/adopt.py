@@ -2,24 +2,15 @@
 
 Nothing has to be written for Faultclock. A function is called with what its parameters ask for, a
 client object is asked as its library wants it, and what comes back is read whatever it is. What
-was assumed is said in a TakenFor, with how to say otherwise: after the name in the target itself,
-so that every command understands it.
-
-    my_client.py:ask                        as its parameters say
-    my_client.py:ask@messages               it takes messages
-    my_client.py:ask@anthropic-messages     it speaks that API
-    my_client.py:ask@prompt,ollama          both
-    my_client.py:ask@no-streams             it never asks for a stream
-    my_agent.py:agent@services=hosts.yaml   that file has the other hosts that it may ask
-    app.mjs#ask                             a module for Node, and what it exports
+was assumed is said in a TakenFor, with how to say otherwise: `said.py` has the words for that.
 """
 
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from faultclock.errors import SubjectError, UnknownNameError
@@ -27,30 +18,22 @@ from faultclock.model.report.checkup import TakenFor
 from faultclock.model.scenario.provider_script import DEFAULT_DIALECT
 from faultclock.model.scenario.scenario import Role
 from faultclock.model.scenario.service_host import ServiceHost
-from faultclock.subjects.abilities import ABILITY_WORDS, with_word
+from faultclock.subjects.abilities import with_word
 from faultclock.subjects.adopt_calls import async_call, sync_call
 from faultclock.subjects.adopt_clients import Client, client_of
 from faultclock.subjects.adopt_signature import FORMS, Form, wanted_by
 from faultclock.subjects.bind_runtime import runtime
 from faultclock.subjects.binding import Binding, default_id, is_async, provider_adapter, unwrapped
+from faultclock.subjects.frameworks.known import framework_of
 from faultclock.subjects.locate import Located, imported, locate
 from faultclock.subjects.node.locate import is_module, locate_export
+from faultclock.subjects.said import AGENT, CLIENT, Said, said_in
 from faultclock.subjects.shipped import SHIPPED
 from faultclock.subjects.shipped_loading import miniatures, shipped_binding
-from faultclock.subjects.source import functions_in
 
 if TYPE_CHECKING:
     from faultclock.subjects.adopt_agents import AgentTarget
 
-_MARK = "@"
-#: Begins the word that names a services file, which no comma and no mark can be part of.
-_SERVICES = "services="
-_NO_WORD = re.compile(r"[,@]")
-_CLIENT = "client"
-_AGENT = "agent"
-_KINDS = (*FORMS, _CLIENT, _AGENT)
-#: Functions of a file that a message names, at most.
-_NAMES_MAX = 3
 _ROLES: dict[Role, str] = {
     "provider_adapter": "a provider adapter",
     "runtime": "an agent runtime",
@@ -104,67 +87,36 @@ def adopt(
         UnknownNameError: it is neither a shipped id nor a place.
         SubjectError: it cannot be imported, or cannot be called; the hint says what to write.
     """
-    said = _said(spec, as_, dialect)
-    found = _adopt(said.target, said.whole, said.as_, said.dialect, services)
+    said = said_in(spec, as_, dialect)
+    found = _adopt(said, services)
     adopted = _lacking(found, said.lacks)
+    if said.reads and adopted.binding.own_tools is None:
+        raise SubjectError(
+            f"{said.target} brings no tools of its own, so none of them only reads",
+            hint="leave out --reads",
+        )
     return replace(adopted, binding=replace(adopted.binding, services=services))
 
 
-def services_file_of(spec: str) -> str | None:
-    """Return the services file that a target names; None where it names none."""
-    return _said(spec, None, None).services
-
-
-def said_of(
-    spec: str,
-    *,
-    as_: str | None = None,
-    dialect: str | None = None,
-    lacks: Sequence[str] = (),
-    services: str | None = None,
-) -> str:
-    """Return a target with more said after it, as every command understands it.
-
-    Args:
-        lacks: words for what it never does, of `ABILITY_WORDS`.
-        services: the file with the other hosts that it may ask.
-
-    Raises:
-        UnknownNameError: `as_` is no kind of target.
-        SubjectError: a target cannot hold the name of that file.
-    """
-    if services is not None and _NO_WORD.search(services):
-        raise SubjectError(
-            f"{services}: the name of this file has a comma or an @", hint="give it another name"
-        )
-    said = _said(spec, as_, dialect)
-    known = tuple(dict.fromkeys((*said.lacks, *lacks)))
-    return replace(said, lacks=known, services=services or said.services).whole
-
-
-def _adopt(
-    target: str,
-    whole: str,
-    as_: str | None,
-    dialect: str | None,
-    services: tuple[ServiceHost, ...],
-) -> Adopted:
+def _adopt(said: Said, services: tuple[ServiceHost, ...]) -> Adopted:
+    target = said.target
     shipped = shipped_binding(target)
     if shipped is not None:
-        if as_ is not None:
-            raise _bound_already(target, shipped, as_)
-        known = replace(_speaking(shipped, dialect), dialect_known=True)
-        return _of_binding(whole, known, "it comes with Faultclock")
+        if said.as_ is not None:
+            raise _bound_already(target, shipped, said.as_)
+        known = replace(_speaking(shipped, said.dialect), dialect_known=True)
+        return _of_binding(said.whole, known, "it comes with Faultclock")
     if is_module(target):
-        return _at_place(locate_export(target), whole, as_, dialect, services)
+        return _at_place(locate_export(target), said, services)
     place, colon, name = target.rpartition(":")
     if not colon:
         if target.endswith(".py"):
-            names = functions_in(target)
-            hint = " or ".join(f"{target}:{name}" for name in names[:_NAMES_MAX])
+            # Imported here, as in `locate`: nothing that works needs it.
+            from faultclock.subjects.candidates import what_to_name
+
             raise SubjectError(
                 f"{target} names a file but nothing in it",
-                hint=f"write {hint or f'{target}:name'}",
+                hint=what_to_name(target, Path(target).expanduser()),
             )
         # There are hundreds of miniatures, and nobody who mistypes looks for one of them.
         raise UnknownNameError("subject", target, (*SHIPPED, *miniatures()), told=tuple(SHIPPED))
@@ -172,18 +124,12 @@ def _adopt(
         raise SubjectError(
             f"{target!r} is no place of a subject", hint="write path/to/adapter.py:subject"
         )
-    return _at_place(locate(place, name), whole, as_, dialect, services)
+    return _at_place(locate(place, name), said, services)
 
 
-def _at_place(
-    found: Located,
-    whole: str,
-    as_: str | None,
-    dialect: str | None,
-    services: tuple[ServiceHost, ...],
-) -> Adopted:
+def _at_place(found: Located, said: Said, services: tuple[ServiceHost, ...]) -> Adopted:
     try:
-        adopted = _adopted(found, whole, as_, dialect, services)
+        adopted = _adopted(found, said, services)
     except SubjectError:
         raise
     except (Exception, SystemExit) as error:
@@ -201,48 +147,6 @@ def _at_place(
             versions=found.versions,
         )
     return replace(adopted, binding=binding)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Said:
-    """A target, and what is said after it: what it is, what it speaks, and lacks, and may ask."""
-
-    target: str
-    as_: str | None
-    dialect: str | None
-    lacks: tuple[str, ...]
-    services: str | None
-
-    @property
-    def whole(self) -> str:
-        """The target with all of that."""
-        words = [word for word in (self.as_, self.dialect) if word is not None]
-        words += self.lacks
-        if self.services is not None:
-            words.append(f"{_SERVICES}{self.services}")
-        return f"{self.target}{_MARK}{','.join(words)}" if words else self.target
-
-
-def _said(spec: str, as_: str | None, dialect: str | None) -> _Said:
-    target, mark, words = spec.rpartition(_MARK)
-    said = tuple(dict.fromkeys(filter(None, words.split(","))))
-    paths = [word for word in said if word.startswith(_SERVICES)]
-    if not mark or any("/" in word or ":" in word for word in said if word not in paths):
-        target, said, paths = spec, (), []
-    for word in said:
-        if word in _KINDS:
-            as_ = as_ or word
-        elif word not in ABILITY_WORDS and word not in paths:
-            dialect = dialect or word
-    if as_ is not None and as_ not in _KINDS:
-        raise UnknownNameError("kind of target", as_, _KINDS)
-    return _Said(
-        target=target,
-        as_=as_,
-        dialect=dialect,
-        lacks=tuple(word for word in said if word in ABILITY_WORDS),
-        services=paths[-1].removeprefix(_SERVICES) if paths else None,
-    )
 
 
 def _lacking(adopted: Adopted, words: Sequence[str]) -> Adopted:
@@ -263,35 +167,30 @@ def _lacking(adopted: Adopted, words: Sequence[str]) -> Adopted:
     return replace(adopted, binding=replace(binding, abilities=abilities))
 
 
-def _adopted(
-    found: Located,
-    spec: str,
-    as_: str | None,
-    dialect: str | None,
-    services: tuple[ServiceHost, ...],
-) -> Adopted:
+def _adopted(found: Located, said: Said, services: tuple[ServiceHost, ...]) -> Adopted:
+    spec, as_, dialect = said.whole, said.as_, said.dialect
     target = found.target
     if isinstance(target, Binding):
         if as_ is not None:
             raise _bound_already(found.spec, target, as_)
         return _of_binding(spec, _speaking(target, dialect), "it is bound by its decorator")
     target = _object(found)
-    if as_ in (None, _AGENT):
+    if as_ in (None, AGENT):
         # Imported late: the subjects that ship are bound, and a command should start at once.
         from faultclock.subjects.adopt_agents import agent_target
 
-        agent = agent_target(target, found.spec, services, said=as_ == _AGENT)
+        agent = agent_target(target, found.spec, services, said=as_ == AGENT)
         if agent is not None:
-            return _of_agent(found, spec, agent, dialect, services)
-    client = client_of(target) if as_ in (None, _CLIENT) else None
+            return _of_agent(found, said, agent, services)
+    client = client_of(target) if as_ in (None, CLIENT) else None
     if client is not None:
         return _of_client(found, spec, target, client, dialect)
-    if as_ == _CLIENT:
+    if as_ == CLIENT:
         raise SubjectError(
             f"{found.spec} is no client of a library that Faultclock knows",
             hint="write a function of a prompt that asks it, `def ask(prompt): ...`, and name that",
         )
-    if as_ == _AGENT:
+    if as_ == AGENT:
         raise SubjectError(
             f"{found.spec} is no agent of a framework that Faultclock knows",
             hint="bind it as a runtime: `faultclock init --role runtime` writes a start",
@@ -319,10 +218,16 @@ def _instance(found: Located, kind: type, method: str = "") -> Any:
         inspect.signature(kind).bind()
     except TypeError:
         after = f".{method}" if method else ""
+        hint = (
+            f"write `subject = {kind.__name__}(...)` in {found.place}, and name"
+            f" {found.place}:subject{after}"
+        )
+        if kind.__module__ != found.module and found.file is not None:
+            from faultclock.subjects.candidates import what_to_name
+
+            hint = what_to_name(found.place, found.file)
         raise SubjectError(
-            f"{found.spec}: the class {kind.__name__} needs arguments",
-            hint=f"write `subject = {kind.__name__}(...)` in {found.place}, and name"
-            f" {found.place}:subject{after}",
+            f"{found.spec}: the class {kind.__name__} needs arguments", hint=hint
         ) from None
     except ValueError:
         # A class without a signature that can be read: making one shows it.
@@ -338,7 +243,12 @@ def _not_callable(found: Located, target: Any) -> SubjectError:
         if not name.startswith("_")
     ]
     hint = "name a function of a prompt, `def ask(prompt): ...`, or a client object"
-    if type(target).__module__ != "builtins" and methods:
+    known = framework_of(target)
+    if known is not None:
+        # Its methods want objects of its own.
+        kinds = " or ".join(known.kinds)
+        hint = f"of {known.name}, name an agent ({kinds}), or a function of a prompt that asks it"
+    elif type(target).__module__ != "builtins" and methods:
         hint = f"name one of its methods, such as {found.spec}.{_likeliest(methods)}"
     kind = type(target).__name__
     article = "an" if kind[:1] in "aeiou" else "a"
@@ -395,16 +305,10 @@ def _of_client(
 
 
 def _of_agent(
-    found: Located,
-    spec: str,
-    target: AgentTarget,
-    dialect: str | None,
-    services: tuple[ServiceHost, ...],
+    found: Located, said: Said, target: AgentTarget, services: tuple[ServiceHost, ...]
 ) -> Adopted:
-    from faultclock.subjects.frameworks.mcp_tools import mcp_tools
-
-    known = target.known
-    tools = (*target.tools(), *mcp_tools(target.servers(), services))
+    known, dialect = target.known, said.dialect
+    tools = target.all_tools(found.spec, services, said.reads)
     bound = runtime(
         id=f"{found.stem}:{found.name}",
         title=f"{known.name} agent as it is",
@@ -418,17 +322,17 @@ def _of_agent(
         own_tools=tools,
         answer_form=target.answer_form,
         dialect_known=dialect is not None,
-        remedies=known.remedies,
+        remedies=target.remedies(tools),
         unreachable=known.unreachable,
     )
     taken_for = TakenFor(
-        target=spec,
+        target=said.whole,
         kind=f"a whole agent ({known.name})",
         because=target.because(tools),
         otherwise=f"name a function of a prompt that asks it, {found.function}",
         dialect=binding.dialect if binding.dialect_known else "",
     )
-    return Adopted(binding=binding, taken_for=taken_for, spec=spec)
+    return Adopted(binding=binding, taken_for=taken_for, spec=said.whole)
 
 
 def _of_function(

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import re
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -22,7 +22,7 @@ from faultclock.model.scenario.service_host import ServiceHost
 from faultclock.model.scenario.tool_script import ToolScript
 from faultclock.subjects.frameworks.known import FRAMEWORKS, Known, agent_of
 from faultclock.subjects.frameworks.life import Blocking, there
-from faultclock.subjects.frameworks.mcp_tools import McpClient
+from faultclock.subjects.frameworks.mcp_tools import McpClient, mcp_tools
 from faultclock.subjects.offline import LOADING_LIMIT_S, TooLongError, in_time, offline
 
 #: Names of functions that make an agent.
@@ -34,6 +34,10 @@ _NOTED = re.compile(
     rf"\b({'|'.join(sorted({kind for item in FRAMEWORKS for kind in item.kinds}))}"
     r"|Compiled(State)?Graph)\b"
 )
+#: What a tool that only reads or computes cannot break.
+_OF_EFFECTS = ("COMMON-EFFECT-01", "COMMON-EFFECT-02")
+#: Tools that a message names.
+_NAMES_MAX = 3
 #: A parameter that a server of LangGraph fills in.
 _CONFIG = "config"
 
@@ -63,6 +67,47 @@ class AgentTarget:
         framework: Any = self.known.framework()
         given = (self.agent, self.deps) if self.known.deps else (self.agent,)
         return framework.tools_of(*given)  # type: ignore[no-any-return]
+
+    def all_tools(
+        self, spec: str, services: tuple[ServiceHost, ...], only_read: tuple[str, ...]
+    ) -> tuple[ToolScript, ...]:
+        """Return its own tools and those of its MCP servers.
+
+        Args:
+            spec: how it was named, for messages.
+            only_read: names of those that only read or compute, as a person says.
+
+        Raises:
+            SubjectError: nothing says which tools a server has, or it has no tool of such a name.
+        """
+        tools = (*self.tools(), *mcp_tools(self.servers(), services))
+        names = [tool.name for tool in tools]
+        for name in only_read:
+            if name not in names:
+                raise SubjectError(
+                    f"{spec} has no tool {name!r}, of which you say that it only reads",
+                    hint=f"its tools are {', '.join(names)}" if names else "it has no tools",
+                )
+        return tuple(
+            tool.model_copy(update={"reads": True}) if tool.name in only_read else tool
+            for tool in tools
+        )
+
+    def remedies(self, tools: tuple[ToolScript, ...]) -> Mapping[str, str]:
+        """Return what mends a broken requirement, by the id of that, or shows that none is."""
+        said = dict(self.known.remedies)
+        if any(tool.service is not None for tool in tools):
+            for id_, text in self.known.mcp_remedies.items():
+                said[id_] = f"{said.get(id_, '')} {text}".lstrip()
+        # A tool that needs a yes has an effect: its author says so.
+        unsure = [tool.name for tool in tools if not tool.reads and not tool.gated]
+        if unsure:
+            names = " or ".join(unsure) if len(unsure) <= _NAMES_MAX else "the tool"
+            one = unsure[0] if len(unsure) == 1 else "TOOL"
+            for id_ in _OF_EFFECTS:
+                text = f"If {names} only reads or computes, say so: --reads {one}."
+                said[id_] = f"{said.get(id_, '')} {text}".lstrip()
+        return said
 
     def servers(self) -> Iterable[McpClient]:
         """Return the agent's MCP servers."""

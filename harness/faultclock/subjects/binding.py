@@ -137,6 +137,11 @@ class Binding:
         slot: int | None = getattr(self.contract, "state_slot", None)
         return slot
 
+    @property
+    def is_run_in_one_piece(self) -> bool:
+        """Whether it is an agent that is not run with its framework's streaming call."""
+        return self.own_tools is not None and self.abilities.streams == "never"
+
     def __call__(self, *args: Any) -> Any:
         """Call the bound function as if it were not bound."""
         return self.function(*args)

@@ -1,8 +1,8 @@
-"""Candidates: what in a folder looks like code that asks a model, found without running any of it.
+"""Candidates: what in a folder or a file can be checked, found without running any of it.
 
 A file counts where it imports something that can ask. Of its functions those count whose parameters
-a target may have, by the same reading of them that `adopt` has; and its client objects, by the
-names of their classes.
+a target may have, by the same reading of them that `adopt` has; and its agents and client objects,
+by the names of what makes them. What it imports and what is a tool of an agent does not count.
 """
 
 from __future__ import annotations
@@ -10,25 +10,30 @@ from __future__ import annotations
 import ast
 import inspect
 import os
+import re
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from faultclock.errors import SubjectError
 from faultclock.subjects.adopt_clients import KNOWN_CLASSES
 from faultclock.subjects.adopt_signature import wanted_by
+from faultclock.subjects.frameworks.known import FRAMEWORKS
+from faultclock.subjects.source import imported_modules
 
+_OURS = "faultclock"
 #: What code imports that asks a model, or anything over HTTP.
 _ASKING = frozenset(
     [
-        "agents",
+        *(item.package.partition(".")[0] for item in FRAMEWORKS),
         "aiohttp",
         "anthropic",
         "boto3",
         "cohere",
-        "faultclock",
+        _OURS,
         "google",
         "httpx",
         "httpx2",
@@ -37,17 +42,21 @@ _ASKING = frozenset(
         "langchain_anthropic",
         "langchain_core",
         "langchain_openai",
-        "langgraph",
         "litellm",
         "mistralai",
         "ollama",
         "openai",
-        "pydantic_ai",
         "requests",
         "urllib",
         "urllib3",
     ]
 )
+#: What makes an agent; a graph is compiled, and so is a regular expression, which takes arguments.
+_MAKES_AGENT = re.compile(r"\w*Agent|AgentWorkflow|Crew|create_(\w+_)?agent")
+_COMPILE = "compile"
+_MAIN = "main"
+#: Targets that a hint names.
+_NAMED_MAX = 3
 _DECORATORS = ("provider_adapter", "runtime", "tool", "session_store", "extension")
 _FOLDERS_PASSED = frozenset(
     {"build", "conformance", "dist", "docs", "env", "node_modules", "site-packages", "tests"}
@@ -81,6 +90,29 @@ def candidates(folder: Path) -> tuple[Candidate, ...]:
     return tuple(sorted(found, key=lambda item: (item.rank, item.spec.count("/"), item.spec)))
 
 
+def what_to_name(place: str, file: Path, wrong: str = "") -> str:
+    """Return a hint for a person who named nothing in a file, or nothing that is in it.
+
+    Args:
+        place: the file or module as it was named.
+        wrong: the name that was given.
+    """
+    found = sorted(_in_file(file, file.parent, meant=True), key=lambda item: item.rank)
+    names = [item.spec.rpartition(":")[2] for item in found if item.rank < _TAKES_NOTHING]
+    near = get_close_matches(wrong, names, n=1)
+    names = [*near, *(name for name in names if name not in near)]
+    if names:
+        return f"write {' or '.join(f'{place}:{name}' for name in names[:_NAMED_MAX])}"
+    others = [item.spec.rpartition(":")[2] for item in found]
+    if not others or _MAIN in others:
+        return (
+            "nothing at the top of the file can be checked as it is: write a function that makes"
+            " the agent, `def make_agent(): return ...`, or one that asks the model,"
+            f" `def ask(prompt): ...`, and name {place}:make_agent or {place}:ask"
+        )
+    return f"write {' or '.join(f'{place}:{name}' for name in others[:_NAMED_MAX])}"
+
+
 def _files(folder: Path) -> Iterator[Path]:
     count = 0
     for place, folders, names in os.walk(folder):
@@ -100,7 +132,12 @@ def _files(folder: Path) -> Iterator[Path]:
                 yield Path(place, name)
 
 
-def _in_file(path: Path, folder: Path) -> Iterator[Candidate]:
+def _in_file(path: Path, folder: Path, *, meant: bool = False) -> Iterator[Candidate]:
+    """Yield what of a file can be checked.
+
+    Args:
+        meant: a person has named the file, so it counts whatever it imports.
+    """
     try:
         if not path.is_file():
             return  # a pipe may never end
@@ -113,27 +150,60 @@ def _in_file(path: Path, folder: Path) -> Iterator[Candidate]:
     except (OSError, SyntaxError, ValueError, RecursionError):
         return
     asking = _asking_names(body)
-    if not asking:
+    if not asking and not meant:
         return
     place = path.relative_to(folder).as_posix()
-    objects = list(_objects(body))
+    bound = _DECORATORS if _OURS in imported_modules(source) else ()
+    objects = list(_objects(body, (*KNOWN_CLASSES, *bound)))
     asking |= {name for name, _ in objects}
     for name, kind in objects:
         yield _candidate(place, name, f"a {kind} object", _ASKS_ITSELF + 1)
+    made = [item for item in _agents(body, asking) if item not in dict(objects)]
+    for name in made:
+        yield _candidate(place, name, "an agent", _ASKS_ITSELF)
+    asking |= set(made)
+    tools = set() if bound else _tools(body)
     for node in body:
-        if isinstance(node, _Function | ast.ClassDef):
-            yield from _of_definition(node, place, asking)
+        if isinstance(node, _Function | ast.ClassDef) and node.name not in tools:
+            yield from _of_definition(node, place, asking, bound)
 
 
-def _objects(body: list[ast.stmt]) -> Iterator[tuple[str, str]]:
+def _objects(body: list[ast.stmt], makers: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     """Yield name and class of each client object, agent or subject that a file makes."""
     for node in body:
         if isinstance(node, ast.Assign):
             asked = _called(node.value)
-            if asked in KNOWN_CLASSES or asked in _DECORATORS:
+            if asked in makers:
                 for target in node.targets:
                     if isinstance(target, ast.Name) and not target.id.startswith("_"):
                         yield target.id, asked
+
+
+def _agents(body: list[ast.stmt], asking: set[str]) -> Iterator[str]:
+    """Yield the name of each agent that a file makes with what it imports."""
+    for node in body:
+        if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):
+            continue
+        asked, made_by = _called(node.value), node.value.func
+        root = next((it.id for it in ast.walk(made_by) if isinstance(it, ast.Name)), "")
+        compiled = asked == _COMPILE and isinstance(made_by, ast.Attribute) and not node.value.args
+        if compiled or (root in asking and _MAKES_AGENT.fullmatch(asked)):
+            for target in node.targets:
+                if isinstance(target, ast.Name) and not target.id.startswith("_"):
+                    yield target.id
+
+
+def _tools(body: list[ast.stmt]) -> set[str]:
+    """Return the functions of a file that are tools: by a decorator, or in a list of `tools`."""
+    found = set()
+    for node in ast.walk(ast.Module(body=body, type_ignores=[])):
+        if isinstance(node, _Function):
+            said = (ast.unparse(item).partition("(")[0] for item in node.decorator_list)
+            if any("tool" in item for item in said):
+                found.add(node.name)
+        elif isinstance(node, ast.keyword) and node.arg == "tools":
+            found |= {item.id for item in ast.walk(node.value) if isinstance(item, ast.Name)}
+    return found
 
 
 def _asking_names(body: list[ast.stmt]) -> set[str]:
@@ -154,15 +224,15 @@ def _asking_names(body: list[ast.stmt]) -> set[str]:
 
 
 def _of_definition(
-    node: _Function | ast.ClassDef, place: str, asking: set[str]
+    node: _Function | ast.ClassDef, place: str, asking: set[str], decorators: tuple[str, ...]
 ) -> Iterator[Candidate]:
     if node.name.startswith("_"):
         return
-    bound = next((name for name in map(_called, node.decorator_list) if name in _DECORATORS), None)
+    bound = next((name for name in map(_called, node.decorator_list) if name in decorators), None)
     if bound is not None:
         yield _candidate(place, node.name, f"bound by @{bound}", _ASKS_ITSELF)
         return
-    if isinstance(node, ast.ClassDef):
+    if isinstance(node, ast.ClassDef) or _wants_an_object(node, asking):
         return
     try:
         wanted = wanted_by(_like(node), node.name)
@@ -174,6 +244,12 @@ def _of_definition(
     takes = {"nothing": "that takes nothing", "request": "of a request"}
     kind = f"{how} function {takes.get(wanted.form, f'of {_A[wanted.form]}')}"
     yield _candidate(place, node.name, kind, rank + _TAKES_NOTHING * (wanted.form == "nothing"))
+
+
+def _wants_an_object(node: _Function, asking: set[str]) -> bool:
+    """Return whether a parameter is an object of a library, by its annotation: a server, say."""
+    noted = (item.annotation for item in [*node.args.posonlyargs, *node.args.args])
+    return any(isinstance(item, ast.Name) and item.id in asking for item in noted)
 
 
 _A = {"prompt": "a prompt", "messages": "messages", "nothing": "", "request": ""}

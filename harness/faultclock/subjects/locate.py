@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from faultclock.errors import SubjectError
-from faultclock.subjects.binding import Binding
 from faultclock.subjects.foreign import ForeignProgram
 from faultclock.subjects.offline import LOADING_LIMIT_S, TooLongError, in_time, offline
 from faultclock.subjects.outcome import describe_exception
@@ -45,6 +44,8 @@ class Located:
         owner: what holds it, for a dotted name; None: the module.
         digest: SHA-256 (hex) of the file; None where there is none.
         source: where it stands in the user's file; None where that is not below this folder.
+        file: the file itself; None where there is none.
+        module: name of the module that it was imported as.
         mark: what stands between place and name.
         program, timer_granularity_ns, versions: of a module in another language; see `Binding`.
     """
@@ -56,6 +57,8 @@ class Located:
     owner: Any
     digest: str | None
     source: SourcePlace | None
+    file: Path | None = None
+    module: str = ""
     mark: str = ":"
     program: ForeignProgram | None = None
     timer_granularity_ns: int = 0
@@ -91,7 +94,7 @@ def locate(place: str, name: str) -> Located:
         owner, target = target, _attribute(target, part, place)
         if target is None:
             raise SubjectError(
-                f"{place}: there is no {name!r} in it", hint=_near(module, name, place)
+                f"{place}: there is no {name!r} in it", hint=_near(file, name, place)
             )
     return Located(
         place=place,
@@ -101,6 +104,8 @@ def locate(place: str, name: str) -> Located:
         owner=None if owner is module else owner,
         digest=None if file is None else hashlib.sha256(source).hexdigest(),
         source=None if file is None else place_in(file, source, name),
+        file=file,
+        module=module.__name__,
     )
 
 
@@ -110,10 +115,13 @@ def _attribute(target: Any, name: str, place: str) -> Any:
         return getattr(target, name, None)
 
 
-def _near(module: types.ModuleType, name: str, place: str) -> str:
-    bound = sorted(key for key, value in vars(module).items() if isinstance(value, Binding))
-    found = bound or get_close_matches(name, list(vars(module)), n=1)
-    return f"write {place}:{found[0]}" if found else "name a function, a method or a client object"
+def _near(file: Path | None, name: str, place: str) -> str:
+    if file is None:
+        return "name a function, a method or a client object"
+    # Imported here: nothing that works needs it.
+    from faultclock.subjects.candidates import what_to_name
+
+    return what_to_name(place, file, name)
 
 
 def _import_file(place: str) -> tuple[types.ModuleType, Path, bytes]:

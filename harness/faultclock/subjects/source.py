@@ -62,17 +62,6 @@ def line_of(source: bytes, name: str) -> int:
     return line
 
 
-def functions_in(place: str) -> tuple[str, ...]:
-    """Return the public functions of a file, without running it; none where it cannot be read."""
-    try:
-        path = Path(place).expanduser()
-        body = ast.parse(path.read_bytes()).body if path.is_file() else []
-    except (OSError, SyntaxError, ValueError, RecursionError):
-        return ()
-    functions = (item for item in body if isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef))
-    return tuple(item.name for item in functions if not item.name.startswith("_"))
-
-
 def imported_modules(source: bytes) -> tuple[str, ...]:
     """Return the first part of each module that a file imports at its top level, in order."""
     try:

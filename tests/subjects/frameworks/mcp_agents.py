@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
+from faultclock.errors import SubjectError
 from faultclock.load.error_model import load_error_model
 from faultclock.load.scenario import find_scenarios
 from faultclock.model.report.finding import Verdict
 from faultclock.model.scenario.scenario import Scenario
 from faultclock.oracle.judge import judge
 from faultclock.run.bind_scenario import cannot_be_said
+from faultclock.run.prepare import prepare
 from faultclock.run.suite import run_one
 from faultclock.subjects.binding import Binding
 
@@ -34,6 +38,21 @@ def written(folder: Path, way: str, source: str) -> str:
     file.write_text(source)
     hosts.write_text(_HOSTS.format(place=WAYS[way]))
     return f"{file}:agent@services={hosts}"
+
+
+def servers_are_refused_with_a_line_that_works(folder: Path, source: str, places: str) -> None:
+    """All servers of an agent are named at once, and the line in the hint is a services file."""
+    file, hosts = folder / "several.py", folder / "several.yaml"
+    file.write_text(source)
+    with pytest.raises(SubjectError, match="nothing says which tools") as caught:
+        prepare(f"{file}:agent")
+    assert f"MCP servers, {places}," in caught.value.message
+    hosts.write_text(str(caught.value.hint).partition("into this line: ")[2])
+    binding = prepare(f"{file}:agent@services={hosts}")
+    assert [tool.name for tool in binding.own_tools or ()] == ["tool_1", "tool_2"]
+    for scenario in find_scenarios(("mcp/a-call-goes-well",)):
+        trace = run_one(scenario.runnable[0], binding, 0, isolate=True)
+        assert any(trace.of_kind("tool.replied"))
 
 
 def _scenarios() -> Iterator[Scenario]:

@@ -9,6 +9,7 @@ import pytest
 from faultclock.errors import SubjectError
 from faultclock.model.trace.trace import Trace
 from faultclock.run.doctor.abilities import abilities_of
+from faultclock.run.doctor.doctor import examine
 from faultclock.run.doctor.probe import probe
 from faultclock.run.prepare import prepare
 from faultclock.run.suite import run_one
@@ -122,6 +123,19 @@ def test_an_answer_has_the_reason_that_the_framework_hands_on(name: str) -> None
     trace = played(name, "common/answer-filtered")
     *_, returned = trace.of_kind("call.returned")
     assert returned.payload["finish_reason"] == "content_filter"
+
+
+@pytest.mark.parametrize(
+    ("handles", "state"), [('"An error occurred."', "works"), ('"All done."', "broken")]
+)
+def test_a_framework_need_not_tell_the_model_why_a_tool_failed(
+    handles: str, state: str, tmp_path: Path
+) -> None:
+    """A text without the reason is a safe default; one that hides the failure is not."""
+    file = tmp_path / "awkward.py"
+    file.write_text(_HANDLING.replace("HANDLES", handles))
+    trials = {item.what: item.state for item in examine(prepare(f"{file}:agent")).trials}
+    assert trials["a tool that fails"] == state
 
 
 def test_an_agent_that_raises_is_not_taken_for_one_without_tools(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from faultclock.run.suite import run_one
 from tests.run.conftest import shipped_scenario
 from tests.subjects.frameworks.mcp_agents import (
     WAYS,
+    servers_are_refused_with_a_line_that_works,
     tools_stand_where_scenarios_have_tools,
     written,
 )
@@ -63,7 +64,7 @@ _ASKS = ', HumanInTheLoopMiddleware(interrupt_on={"add_note": True})'
 
 
 def _agent(way: str, tools: str = _ALL, asks: str = "") -> str:
-    return _AGENT.format(server=_SERVERS[way], tools=tools, asks=asks)
+    return _AGENT.format(server=_SERVERS.get(way, way), tools=tools, asks=asks)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -79,6 +80,14 @@ def test_a_server_of_which_nothing_is_said_is_refused(way: str, tmp_path: Path) 
     with pytest.raises(SubjectError, match="nothing says which tools it has") as caught:
         prepare(spec.partition("@services")[0])
     assert "mcp: {tools:" in str(caught.value.hint)
+
+
+def test_servers_are_named_at_once_with_a_line_that_works(tmp_path: Path) -> None:
+    """Pasted into a file, as it is."""
+    session = ', "session_kwargs": SESSION}, "more": {'
+    source = _agent(session.join(_SERVERS.values()))
+    places = "localhost:8000 and npx -y @me/notes"
+    servers_are_refused_with_a_line_that_works(tmp_path, source, places)
 
 
 def test_one_session_may_last_as_long_as_the_agent(tmp_path: Path) -> None:

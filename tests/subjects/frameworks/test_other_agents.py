@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from faultclock.errors import SubjectError
+from faultclock.run.doctor.fitting import why_left_out
 from faultclock.run.prepare import prepare
 from faultclock.run.suite import run_one
 from tests.run.conftest import shipped_scenario
@@ -119,6 +120,9 @@ agent = CodeAgent(tools=[], model=OpenAIModel(model_id="gpt-5.2"), stream_output
 """
 
 
+_IN_A_STREAM = "common/answer-refused-in-a-stream"
+
+
 @pytest.mark.parametrize("streams", [False, True])
 def test_a_code_agent_of_smolagents_gets_its_answer_in_code(streams: bool, tmp_path: Path) -> None:
     """One request, whole or as a stream, as its owner has chosen."""
@@ -127,6 +131,9 @@ def test_a_code_agent_of_smolagents_gets_its_answer_in_code(streams: bool, tmp_p
     file.write_text(_CODE.replace("STREAMS", str(streams)))
     binding = prepare(f"{file}:agent")
     assert binding.abilities.streams == ("always" if streams else "never")
+    left_out = why_left_out(shipped_scenario(_IN_A_STREAM), binding, binding.abilities)
+    said = ("streams", "the check does not run this agent in a stream")
+    assert left_out == (None if streams else said)
     trace = run_one(shipped_scenario("rate-limits/retry-after-absent"), binding, 0, isolate=True)
     assert trace.footer.ending == "completed"
     returned = list(trace.of_kind("call.returned"))[-1].payload
@@ -309,3 +316,26 @@ def test_a_function_of_google_adk_that_asks_itself_needs_a_yes(tmp_path: Path) -
     ):
         trace = run_one(shipped_scenario(scenario), binding, 0, isolate=True)
         assert [event.kind for event in trace.of_kind(*wanted)] == seen
+
+
+_TEAM = """
+from autogen_agentchat.agents import AssistantAgent
+from autogen_agentchat.teams import RoundRobinGroupChat
+from autogen_ext.models.openai import OpenAIChatCompletionClient
+
+writer = AssistantAgent("writer", OpenAIChatCompletionClient(model="gpt-4o", api_key="x"))
+team = RoundRobinGroupChat([writer])
+"""
+
+
+def test_a_team_of_autogen_is_refused_with_what_can_be_named(tmp_path: Path) -> None:
+    """Its methods want objects of AutoGen."""
+    _needs("autogen_agentchat")
+    file = tmp_path / "team.py"
+    file.write_text(_TEAM)
+    with pytest.raises(SubjectError, match="a RoundRobinGroupChat cannot be called") as caught:
+        prepare(f"{file}:team")
+    assert str(caught.value.hint).startswith("of AutoGen, name an agent (AssistantAgent)")
+    with pytest.raises(SubjectError, match="there is no 'agent' in it") as caught:
+        prepare(f"{file}:agent")
+    assert caught.value.hint == f"write {file}:writer"

@@ -10,6 +10,7 @@ from faultclock.load.error_model import load_error_model
 from faultclock.model.duration import SECOND_NS
 from faultclock.model.report.finding import Verdict
 from faultclock.oracle.judge import judge
+from faultclock.run.doctor.doctor import examine
 from tests.node.modules import CLIENTS, folder_with, needs_packages
 from tests.subjects.frameworks.agents import ELSEWHERE, SENTENCES, SPEAKS, agent, kinds, played
 
@@ -25,6 +26,8 @@ def _modules(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Have the agents of `tests/node` beside the npm packages."""
     texts = {name: (CLIENTS / f"{name}.mjs").read_text("utf-8") for name in NAMES}
     folder = folder_with(tmp_path_factory.mktemp("agents"), **texts)
+    # One of Python has the same name.
+    agent.cache_clear()
     ELSEWHERE.update({name: str(folder / f"{name}.mjs") for name in NAMES})
     SPEAKS.update(RESPONSES)
     yield
@@ -61,6 +64,12 @@ def test_a_cancel_gives_up_the_turn_and_its_tool(name: str) -> None:
     raised = next(trace.of_kind("call.raised"))
     assert 0 <= raised.at_ns - cancelled.at_ns < SECOND_NS, "only the session is still stored"
     assert trace.footer.ending == "completed"
+
+
+def test_what_an_sdk_says_of_a_failed_tool_by_default_is_no_fault_of_its_user() -> None:
+    """It keeps the reason from the model on purpose."""
+    trials = {item.what: item.state for item in examine(agent("openai-agents")).trials}
+    assert trials["a tool that fails"] == "works"
 
 
 def test_a_question_that_is_open_at_a_cancel_is_taken_back() -> None:

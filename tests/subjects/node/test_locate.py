@@ -26,6 +26,23 @@ BROKEN: dict[str, tuple[str, str, str]] = {
         "npm install no-such-sdk",
     ),
     "no export": ("const a = 1;", "app.mjs: it exports nothing that can be asked", "write `export"),
+    "an agent that is not exported": (
+        "function look(city) {} const x = 1;\nclass Agent {}\nconst helper = new Agent({});",
+        "app.mjs: it exports nothing that can be asked",
+        "write `export { helper };` at its end, and name app.mjs#helper",
+    ),
+    "a graph that is not exported": (
+        "class Graph { node() { return this; } compile() { return this; } }\n"
+        "const app = new Graph()\n  .node('a')\n  .compile();",
+        "app.mjs: it exports nothing that can be asked",
+        "write `export { app };` at its end",
+    ),
+    "an agent that is asked at once": (
+        "class Agent {}\nconst helper = new Agent({});\n"
+        "await fetch('https://api.openai.com/v1/models');",
+        "app.mjs: it asks api.openai.com while it is loaded",
+        "put that into a function; write `export { helper };` at its end",
+    ),
     "several": (
         f"{ASK} export const tell = async text => text;",
         "app.mjs: it exports 2 things that can be asked",

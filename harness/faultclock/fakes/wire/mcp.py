@@ -76,12 +76,13 @@ def _initialized(params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _listed(tool: McpTool) -> dict[str, Any]:
-    hints = {"annotations": {"readOnlyHint": True}} if tool.reads else {}
+    said = {"readOnlyHint": tool.reads, "idempotentHint": tool.idempotent}
+    hints = {name: True for name, holds in said.items() if holds}
     return {
         "name": tool.name,
         "description": tool.description,
         "inputSchema": tool.input_schema,
-        **hints,
+        **({"annotations": hints} if hints else {}),
     }
 
 

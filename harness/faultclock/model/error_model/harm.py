@@ -11,7 +11,7 @@ from enum import StrEnum
 class Harm(StrEnum):
     """One step of the scale. The order of the members is that of the scale, the worst first."""
 
-    EFFECT = "effect done twice or without consent"
+    EFFECT = "tool run twice or without consent"
     DATA_LOST = "data lost"
     SECRET = "secret leaked"  # noqa: S105 - a harm, not a password
     HANG = "hang"

@@ -12,7 +12,7 @@ from faultclock.model._base import SparseValue
 class McpTool(SparseValue):
     """One tool of the server, as `tools/list` has it."""
 
-    SPARSE: ClassVar[frozenset[str]] = frozenset({"reads", "result"})
+    SPARSE: ClassVar[frozenset[str]] = frozenset({"reads", "idempotent", "result"})
 
     name: str = Field(pattern=r"^[A-Za-z0-9_.-]{1,128}$")
     description: str = ""
@@ -21,6 +21,8 @@ class McpTool(SparseValue):
     """JSON Schema of its arguments."""
     reads: bool = False
     """Whether it only reads: it is announced with `readOnlyHint`."""
+    idempotent: bool = False
+    """Whether a repetition changes nothing more: it is announced with `idempotentHint`."""
     result: Any = "done"
     """What a call gives: a text, or JSON, which is sent as structured content as well."""
 

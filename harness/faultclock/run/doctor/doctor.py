@@ -123,7 +123,9 @@ def _streamed(trial: Trial, trace: Trace, binding: Binding, *, given_requests: b
         return Trial(
             what=trial.what,
             state="not tried",
-            found="it declares that it never asks for a stream",
+            found="the agent is not run in a stream"
+            if binding.is_run_in_one_piece
+            else "it declares that it never asks for a stream",
         )
     if binding.role == "runtime":
         return Trial(what=trial.what, state="not tried", found="it never asks for a stream")

@@ -27,7 +27,7 @@ def why_left_out(
         return ("other set-ups", f"they need {lacking}")
     if cannot_be_said(scenario, binding) is not None:
         return ("errors of other APIs", f"{binding.dialect} has no such answer")
-    return _beyond(scenario, abilities)
+    return _beyond(scenario, binding, abilities)
 
 
 def unplayable(scenario: Scenario, binding: Binding) -> str | None:
@@ -40,15 +40,17 @@ def unplayable(scenario: Scenario, binding: Binding) -> str | None:
         return reason
     if _needs_state(scenario) and binding.state_slot is None:
         return "it is about state that is kept with a session, and the contract has no state_slot"
-    beyond = _beyond(scenario, binding.abilities)
+    beyond = _beyond(scenario, binding, binding.abilities)
     if beyond is None:
         return None
     what, why = beyond
     return f"it is about {what}, and by its own declaration {why}"
 
 
-def _beyond(scenario: Scenario, abilities: Abilities) -> tuple[str, str] | None:
+def _beyond(scenario: Scenario, binding: Binding, abilities: Abilities) -> tuple[str, str] | None:
     if abilities.streams == "never" and needs_a_stream(scenario):
+        if binding.is_run_in_one_piece:
+            return ("streams", "the check does not run this agent in a stream")
         return ("streams", "the target never asks for a stream")
     if abilities.streams == "always" and _needs_no_stream(scenario):
         return ("answers in one piece", "the target always asks for a stream")

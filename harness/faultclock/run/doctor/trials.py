@@ -6,6 +6,7 @@ not tried, and the reason says how to declare that.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -27,6 +28,8 @@ _NO_CALL = "no tool was called before"
 #: The calls of a run with a restart.
 _RESTARTED = ("write", "restart", "start", "go-on")
 _NO_SUCH_THING = "no such thing"
+#: How a framework says in its own words that a tool failed, and may keep to itself why.
+_FAILED = re.compile(r"error|fail|exception", re.IGNORECASE)
 _REFUSED = {
     "id": "refused",
     "then": {"kind": "http_error", "status": 401, "error": "invalid_api_key"},
@@ -230,7 +233,9 @@ def _failing_trial(trace: Trace, binding: Binding) -> Trial:
             found=f"{happens}, and the model hears nothing of the call",
             hint="ask the model again with the problem as a message",
         )
-    if not any(_NO_SUCH_THING in text or "NotFound" in text for text in told):
+    says_why = any(_NO_SUCH_THING in text or "NotFound" in text for text in told)
+    says_so = binding.own_tools is not None and any(map(_FAILED.search, told))
+    if not says_why and not says_so:
         return Trial(
             what=what,
             state="broken",

@@ -43,6 +43,7 @@ class Known:
         style: whether its turns are coroutines.
         remedies: which of its options mends a broken requirement of `common`, by the id of that.
             Each stands in the source of the versions in docs/agents.md.
+        mcp_remedies: the same, of an agent with MCP servers alone.
         unreachable: hosts that the framework asks for itself, for a newer version, say: they
             have no address in a run, as behind a firewall.
         streams: whether it asks for streams; True: a turn is made with its streaming call where a
@@ -59,6 +60,7 @@ class Known:
     distributions: tuple[str, ...]
     style: Literal["async", "sync"] = "async"
     remedies: Mapping[str, str] = field(default_factory=dict)
+    mcp_remedies: Mapping[str, str] = field(default_factory=dict)
     unreachable: tuple[str, ...] = ()
     streams: bool | Literal["always"] = False
     deps: bool = False
@@ -110,8 +112,7 @@ FRAMEWORKS = (
         extra="langgraph",
         distributions=("langgraph",),
         remedies={
-            "COMMON-END-01": 'In LangChain: init_chat_model("openai:...", timeout=60); for an MCP'
-            " server: session_kwargs={'read_timeout_seconds': timedelta(seconds=30)}.",
+            "COMMON-END-01": 'In LangChain: init_chat_model("openai:...", timeout=60).',
             "COMMON-END-03": "In LangGraph: step_timeout of the compiled graph, in seconds.",
             "COMMON-END-04": "In LangChain: ModelCallLimitMiddleware(run_limit=25); in LangGraph:"
             " recursion_limit in the configuration, which is 10,000 steps by default.",
@@ -119,6 +120,10 @@ FRAMEWORKS = (
             " ToolNode(handle_tool_errors=...), with a function that words the error.",
             "COMMON-SECRET-02": "In LangGraph: ToolNode(handle_tool_errors=...), with a function"
             " that words the error.",
+        },
+        mcp_remedies={
+            "COMMON-END-01": "For an MCP server:"
+            " session_kwargs={'read_timeout_seconds': timedelta(seconds=30)}.",
         },
         streams=True,
         deps=True,
@@ -248,10 +253,18 @@ def agent_of(target: object) -> Known | None:
     if isinstance(target, Export):
         said = target.agent or {}
         return _BY_CLASS.get((said.get("package", ""), said.get("kind", "")))
-    for kind in type(target).__mro__:
-        module = str(kind.__module__)
-        parts = 2 if module.startswith(_NAMESPACE) else 1
-        found = _BY_CLASS.get((".".join(module.split(".")[:parts]), kind.__name__))
-        if found is not None:
-            return found
-    return None
+    kinds = type(target).__mro__
+    found = (_BY_CLASS.get((_package_of(kind), kind.__name__)) for kind in kinds)
+    return next((known for known in found if known is not None), None)
+
+
+def framework_of(target: object) -> Known | None:
+    """Return the framework whose class `target` is an object of, an agent or not; or None."""
+    package = _package_of(type(target))
+    return next((item for item in FRAMEWORKS if item.package == package), None)
+
+
+def _package_of(kind: type) -> str:
+    module = str(kind.__module__)
+    parts = 2 if module.startswith(_NAMESPACE) else 1
+    return ".".join(module.split(".")[:parts])

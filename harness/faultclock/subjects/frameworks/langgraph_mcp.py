@@ -21,7 +21,7 @@ from faultclock.errors import SubjectError
 from faultclock.model.scenario.service_host import ServiceHost
 from faultclock.subjects.frameworks.langgraph_parts import tools_in
 from faultclock.subjects.frameworks.langgraph_tools import is_mcp, reviewed_in
-from faultclock.subjects.frameworks.mcp_tools import McpClient, server_of
+from faultclock.subjects.frameworks.mcp_tools import McpClient, refuse_unsaid, server_of
 
 _ADAPTERS = "langchain_mcp_adapters"
 #: Modules of the adapters that open a session to list tools.
@@ -58,43 +58,58 @@ def _connection_of(tool: BaseTool) -> Mapping[str, Any]:
 
 @contextmanager
 def listed(services: tuple[ServiceHost, ...]) -> Iterator[None]:
-    """Let sessions list the tools that the services file has, for as long as this is open."""
+    """Let sessions list the tools that the services file has, for as long as this is open.
+
+    Raises:
+        SubjectError: at the end, with all servers of which it says nothing.
+    """
+    unsaid: list[McpClient] = []
 
     @asynccontextmanager
     async def session(connection: Mapping[str, Any], **_: Any) -> AsyncIterator[Any]:
-        yield _Listing(connection, services)
+        yield _Listing(connection, services, unsaid)
 
     with ExitStack() as stack:
         for module in _OPENERS:
             stack.enter_context(patch(f"{_ADAPTERS}.{module}.create_session", session))
-        yield
+        try:
+            yield
+        finally:
+            # What a function makes of a list without tools matters less.
+            refuse_unsaid(unsaid)
 
 
 class _Listing:
     """A session that lists tools, and is asked for nothing else."""
 
-    def __init__(self, connection: Mapping[str, Any], services: tuple[ServiceHost, ...]) -> None:
+    def __init__(
+        self,
+        connection: Mapping[str, Any],
+        services: tuple[ServiceHost, ...],
+        unsaid: list[McpClient],
+    ) -> None:
         self.connection = connection
         self._services = services
+        self._unsaid = unsaid
 
     async def initialize(self) -> None:
         """Begin."""
 
     async def list_tools(self, **_: Any) -> Any:
-        """Return the only page of tools.
-
-        Raises:
-            SubjectError: no service says which tools the server has.
-        """
+        """Return the only page of tools; none of a server of which no service says anything."""
         from mcp.types import Tool
 
-        server = server_of(_client(self.connection), self._services)[1]
+        client = _client(self.connection)
+        said = server_of(client, self._services)
+        if said is None:
+            self._unsaid.append(client)
+            return SimpleNamespace(tools=[], nextCursor=None)
         # By the names of the wire: the attributes are other ones in the next version of mcp.
         tools = [
             Tool.model_validate(
                 {"name": it.name, "description": it.description, "inputSchema": it.input_schema}
             )
-            for it in server.tools
+            for it in said[1].tools
         ]
         return SimpleNamespace(tools=tools, nextCursor=None)
 

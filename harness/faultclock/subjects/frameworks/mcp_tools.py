@@ -10,7 +10,7 @@ import asyncio
 import json
 import shlex
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any
@@ -58,45 +58,69 @@ def mcp_tools(
     """Return what the tools of an agent's MCP servers declare of themselves.
 
     Raises:
-        SubjectError: no service says which tools a server has.
+        SubjectError: no service says which tools some of the servers have.
     """
     found: list[ToolScript] = []
+    unsaid: list[McpClient] = []
     for client in clients:
-        service, server = server_of(client, services)
+        said = server_of(client, services)
+        if said is None:
+            unsaid.append(client)
+            continue
+        service, server = said
         for tool in filter(lambda it: client.offers(it.name), server.tools):
             own = own_tool(
                 tool.name,
                 tool.description,
                 tool.input_schema,
                 gated=client.gated(tool.name),
-                reads=tool.reads or None,
+                reads=tool.reads or tool.idempotent or None,
             )
             if own is not None:
                 found.append(own.model_copy(update={"service": service.place}))
+    refuse_unsaid(unsaid)
     return tuple(found)
 
 
 def server_of(
     client: McpClient, services: tuple[ServiceHost, ...]
-) -> tuple[ServiceHost, McpServer]:
-    """Return the service that stands for a server, and what it says of it.
-
-    Raises:
-        SubjectError: no service says which tools it has.
-    """
+) -> tuple[ServiceHost, McpServer] | None:
+    """Return the service that stands for a server, and what it says of it; None: nothing does."""
     place = client.place
     for service in services:
         name = place if client.command else place.partition(":")[0]
         if service.mcp is not None and service.place in (place, name):
             return service, service.mcp
+    return None
+
+
+def refuse_unsaid(clients: Sequence[McpClient]) -> None:
+    """Refuse an agent with servers of which no service says which tools they have.
+
+    Raises:
+        SubjectError: there are such servers; the hint has a line that a services file can begin as.
+    """
+    places = dict.fromkeys(client.place.removeprefix(STDIO) for client in clients)
+    if not places:
+        return
+    servers = f"{'an MCP server' if len(places) == 1 else f'{len(places)} MCP servers'}"
+    has = "it has" if len(places) == 1 else "they have"
+    lines = dict.fromkeys(_line(number, client) for number, client in enumerate(clients, 1))
+    raise SubjectError(
+        f"the agent has {servers}, {' and '.join(places)}, and nothing says which tools {has}",
+        hint="--services FILE says that, since no server of yours is asked or started: put its real"
+        f" tools, as it answers to tools/list, into this line: services: [{', '.join(lines)}]",
+    )
+
+
+def _line(number: int, client: McpClient) -> str:
+    """Return the entry of a services file for a server; no two servers may have equal tools."""
     key, path = "command" if client.command else "host", urlsplit(client.url).path
     where = f", path: {path}" if path not in ("", "/mcp") else ""
-    place = place.removeprefix(STDIO)
-    raise SubjectError(
-        f"the agent has an MCP server, {place}, and nothing says which tools it has",
-        hint="--services FILE says that, since no server of yours is asked or started:"
-        f" services: [{{{key}: {json.dumps(place)}, mcp: {{tools: [{{name: …}}]{where}}}}}]",
-    )
+    place = json.dumps(client.place.removeprefix(STDIO))
+    schema = "{type: object, properties: {text: {type: string}}, required: [text]}"
+    tool = f"{{name: tool_{number}, description: What it does, input_schema: {schema}}}"
+    return f"{{{key}: {place}, mcp: {{tools: [{tool}]{where}}}}}"
 
 
 class Opened:

@@ -19,10 +19,10 @@ from faultclock.subjects.ports import Surroundings, Tool, ToolProblem
 from faultclock.subjects.schemas import misfit
 
 #: The first word of the name of a tool that only reads, in any spelling; to add is to calculate
-#: where nothing is said to be added.
+#: where nothing is said to be added. All others may have an effect, unless a person says otherwise.
 _READS = re.compile(
     r"(get|read|list|search|find|fetch|look_?up|query|show|count|check|describe|current|calculate"
-    r"|calc|weather|web_?search|retrieve)(_|[A-Z]|$)|(add|multiply)$"
+    r"|calc|weather|web_?search|retrieve)(_|[A-Z]|$)|(add|subtract|multiply|divide)$"
 )
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 #: What a function raises for each problem that a tool can have, by its code.
@@ -127,7 +127,9 @@ class OwnTools:
         given, tool = mapping_in(arguments), self._tools.get(name)
         if given is None or tool is None:
             return {}, None
-        if not validated and misfit(tool.contract.input_schema, given) is not None:
+        if validated:
+            given = _as_asked(given, tool.contract.input_schema)
+        elif misfit(tool.contract.input_schema, given) is not None:
             return {}, None
         return given, tool
 
@@ -149,6 +151,21 @@ def mapping_in(arguments: object) -> Mapping[str, Any] | None:
         except ValueError:
             return None
     return arguments if isinstance(arguments, Mapping) else None
+
+
+def _as_asked(given: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arguments as a model writes them, after a framework has made them Python's.
+
+    JSON has one kind of number, so 1.0 is 1; and a fraction that is a default was added.
+    """
+    known, asked = schema.get("properties", {}), dict(given)
+    for name, value in given.items():
+        if isinstance(value, float):
+            if value.is_integer():
+                asked[name] = int(value)
+            elif known.get(name, {}).get("default") == value:
+                del asked[name]
+    return asked
 
 
 def _value(result: Any) -> Any:

@@ -35,7 +35,15 @@ from faultclock.subjects.source import place_at
 _SUFFIXES = (".mjs", ".js", ".cjs", ".mts", ".ts", ".cts")
 _TYPES = (".mts", ".ts", ".cts")
 _WRITE = "write `export async function ask(prompt) { ... }` in it"
-_LATER = "put that into a function: `export async function ask(prompt) { ... }`"
+_LATER = "put that into a function"
+#: What a module makes at its top and may export: an agent, a graph, a client, a function.
+_MADE = re.compile(
+    r"^(?:const|let|var) +(?P<object>\w+)[^;=]*=\s*(?:await\s+)?"
+    r"(?:new +\w*(?:Agent|OpenAI|Anthropic|GoogleGenAI|Mistral)\b|create\w*Agent\b"
+    r"|(?:[^;\n]|\n\s)*?\.compile\()"
+    r"|^(?:async +)?function +(?P<function>\w+)",
+    re.MULTILINE,
+)
 #: Exports that a message names, at most.
 _NAMES_MAX = 5
 #: Real seconds for `node --version` and `node --check`.
@@ -58,12 +66,13 @@ def locate_export(target: str) -> Located:
     """
     place, _, name = target.partition("#")
     file, source = _file(place)
-    said = _loaded(place, file)
+    hidden = _hidden(place, source.decode("utf-8", "replace"))
+    said = _loaded(place, file, hidden)
     exports: list[Mapping[str, Any]] = [
         item for item in said["exports"] if item["kind"] in ("function", "client", "agent")
     ]
     program = NodeProgram(file)
-    chosen = _named(place, name, exports) if name else _only(place, exports)
+    chosen = _named(place, name, exports, hidden) if name else _only(place, exports, hidden)
     name = name or str(chosen["name"])
     return Located(
         place=place,
@@ -99,7 +108,7 @@ def _file(place: str) -> tuple[Path, bytes]:
 # ---------------------------------------------------------------------- loading
 
 
-def _loaded(place: str, file: Path) -> Event:
+def _loaded(place: str, file: Path, hidden: str) -> Event:
     process = NodeProcess(file)
     try:
         said = process.greeting(LOAD_LIMIT_S)
@@ -117,7 +126,7 @@ def _loaded(place: str, file: Path) -> Event:
         raise InternalError(f"the host speaks version {said['lockstep']} of the protocol")
     if "failed" in said:
         _check_version()
-        _tell(place, file, said["failed"], said["reached"])
+        _tell(place, file, said["failed"], said["reached"], hidden)
     return said
 
 
@@ -143,12 +152,17 @@ def _output(*command: str) -> str:
 
 
 def _tell(
-    place: str, file: Path, failed: Mapping[str, Any], reached: Mapping[str, Any] | None
+    place: str,
+    file: Path,
+    failed: Mapping[str, Any],
+    reached: Mapping[str, Any] | None,
+    hidden: str,
 ) -> NoReturn:
     """Say why a module does not load.
 
     Args:
         reached: what of the world it reached for before.
+        hidden: how to export what it makes.
 
     Raises:
         SubjectError: always.
@@ -159,7 +173,7 @@ def _tell(
     if reached is not None:
         is_asked = reached["op"] == "connect"
         what = "it asks {host} while" if is_asked else "it uses {what} while"
-        what, hint = f"{what.format(**reached)} it is loaded", _LATER
+        what, hint = f"{what.format(**reached)} it is loaded", f"{_LATER}; {hidden}"
     elif found := re.match(r"Cannot find package '([^']+)'", message):
         what, hint = f"it imports {found[1]!r}, which is not installed", f"npm install {found[1]}"
     elif failed.get("code") == "ERR_UNKNOWN_FILE_EXTENSION" and file.suffix in _TYPES:
@@ -190,7 +204,9 @@ def _line_in(file: Path, failed: Mapping[str, Any]) -> int | None:
 # ---------------------------------------------------------------------- what is exported
 
 
-def _named(place: str, name: str, exports: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+def _named(
+    place: str, name: str, exports: Sequence[Mapping[str, Any]], hidden: str
+) -> Mapping[str, Any]:
     first = name.partition(".")[0]
     found = next((item for item in exports if item["name"] == first), None)
     if found is not None and "." not in name:
@@ -200,11 +216,11 @@ def _named(place: str, name: str, exports: Sequence[Mapping[str, Any]]) -> Mappi
         prompt = {"name": "prompt", "optional": False}
         return {"name": name, "kind": "function", "is_async": True, "parameters": [prompt]}
     raise SubjectError(
-        f"{place}: it exports no {name!r} that can be asked", hint=_hint(place, exports)
+        f"{place}: it exports no {name!r} that can be asked", hint=_hint(place, exports, hidden)
     )
 
 
-def _only(place: str, exports: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+def _only(place: str, exports: Sequence[Mapping[str, Any]], hidden: str) -> Mapping[str, Any]:
     """Return the one export that can be asked."""
     fitting = [item for item in exports if _fits(item)]
     if len(fitting) == 1:
@@ -212,14 +228,28 @@ def _only(place: str, exports: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]
     if fitting:
         raise SubjectError(
             f"{place}: it exports {len(fitting)} things that can be asked",
-            hint=_hint(place, fitting),
+            hint=_hint(place, fitting, hidden),
         )
-    raise SubjectError(f"{place}: it exports nothing that can be asked", hint=_hint(place, exports))
+    raise SubjectError(
+        f"{place}: it exports nothing that can be asked", hint=_hint(place, exports, hidden)
+    )
 
 
-def _hint(place: str, exports: Sequence[Mapping[str, Any]]) -> str:
+def _hint(place: str, exports: Sequence[Mapping[str, Any]], hidden: str) -> str:
     names = [f"{place}#{item['name']}" for item in exports[:_NAMES_MAX]]
-    return f"name {' or '.join(names)}" if names else _WRITE
+    return f"name {' or '.join(names)}" if names else hidden
+
+
+def _hidden(place: str, source: str) -> str:
+    """Return a hint about what a module makes at its top and does not export."""
+    # An agent before a function: that may be one of its tools.
+    made = sorted(_MADE.finditer(source), key=lambda item: item["object"] is None)
+    if not made:
+        return _WRITE
+    name = made[0]["object"] or made[0]["function"]
+    is_commonjs = "require(" in source and not re.search(r"^import\b", source, re.MULTILINE)
+    line = f"exports.{name} = {name};" if is_commonjs else f"export {{ {name} }};"
+    return f"write `{line}` at its end, and name {place}#{name}"
 
 
 def _fits(item: Mapping[str, Any]) -> bool:

@@ -88,7 +88,7 @@ def _in_one_life(
         expected=(
             f"one effect of {execution.tool} for {execution.tool_call}: its contract {allowed}"
         ),
-        observed=f"it happened again ({_how(first)})",
+        observed=f"the tool '{execution.tool}' ran again ({_how(first)})",
         events=(*earlier.events, *execution.events, again.effect.seq),
         hint="A reply that says failed does not say that nothing was done.",
     )
@@ -131,8 +131,8 @@ def _asked_twice(
             " model knows of it"
         ),
         observed=(
-            f"{execution.tool} ran again after the turn began anew, and the model did not know of"
-            f" the first time ({earlier.tool_call}); {_how(first)}"
+            f"the tool {execution.tool} ran again after the turn began anew, and the model did not"
+            f" know of the first time ({earlier.tool_call}); {_how(first)}"
         ),
         events=(*earlier.events, asked.seq, *execution.events, again.effect.seq),
         hint="Send the request that failed again, with all results so far, and not the whole turn.",
@@ -165,8 +165,8 @@ def _after_crash(
             " is not done again after the crash"
         ),
         observed=(
-            f"{execution.tool} ran again after the crash, and the model did not know of the"
-            f" first time; {_how(first)}, and the second was in life {execution.life}"
+            f"the tool {execution.tool} ran again after the crash, and the model did not know of"
+            f" the first time; {_how(first)}, and the second was in life {execution.life}"
         ),
         events=(*earlier.events, *execution.events, again.effect.seq),
         hint="Record the start of each tool call first; on resume, seal the calls without an end.",

@@ -240,7 +240,8 @@ def _never_served(history: History, model: ErrorModel) -> Iterator[Violation]:
         return
     yield _in_vain(
         f"all {len(replies)} answers of the conversation are served",
-        f"{left} of them never were: no request held the answers before them",
+        f"{left} of the {len(replies)} answers of the conversation {'was' if left == 1 else 'were'}"
+        " never asked for: no request held the answers before that",
         hint="Send the whole conversation with each request, the model's answers included.",
     )
 

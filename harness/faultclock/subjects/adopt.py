@@ -412,6 +412,7 @@ def _of_agent(
         distributions=known.distributions,
         dialect=dialect or DEFAULT_DIALECT,
         streams=known.streams,
+        history=target.history,
     )(target.lives())
     binding = replace(
         bound,
@@ -420,6 +421,7 @@ def _of_agent(
         dialect_known=dialect is not None,
         remedies=known.remedies,
         unreachable=known.unreachable,
+        session=target.session,
     )
     taken_for = TakenFor(
         target=spec,

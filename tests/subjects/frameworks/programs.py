@@ -13,6 +13,7 @@ from langchain.agents.middleware import wrap_model_call
 from langchain.chat_models import init_chat_model
 from langchain.messages import ToolMessage
 from langchain.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.graph import END, START, MessagesState, StateGraph
@@ -47,6 +48,7 @@ MODEL = "openai:gpt-5.2"
 asking = create_agent(MODEL, tools=[send_mail, write_note])
 database = sqlite3.connect("blocking.sqlite", check_same_thread=False)
 blocking = create_agent(MODEL, tools=[write_note], checkpointer=SqliteSaver(database))
+forgetful = create_agent(MODEL, tools=[write_note], checkpointer=InMemorySaver())
 forms = create_agent(MODEL, tools=[write_note], response_format=Weather)
 needs_context = create_agent(MODEL, tools=[write_note], context_schema=Context)
 

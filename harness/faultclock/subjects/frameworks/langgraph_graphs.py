@@ -21,14 +21,14 @@ from faultclock.subjects.frameworks.deps import default_deps
 from faultclock.subjects.frameworks.langgraph_interrupts import asks, resumption, reviewed
 from faultclock.subjects.frameworks.langgraph_mcp import servers_of
 from faultclock.subjects.frameworks.langgraph_parts import tools_in
-from faultclock.subjects.frameworks.langgraph_saver import StoreSaver
+from faultclock.subjects.frameworks.langgraph_saver import StoreSaver, own_session
 from faultclock.subjects.frameworks.langgraph_style import blocks
 from faultclock.subjects.frameworks.langgraph_tools import declared_tools, observe, waiting_call
 from faultclock.subjects.frameworks.life import Life, as_json, each, there
 from faultclock.subjects.ports import Reply, Surroundings
 from faultclock.subjects.reading import NO_REASON, reply_of
 
-__all__ = ["blocks", "check", "live", "servers_of", "tools_of"]
+__all__ = ["blocks", "check", "live", "own_session", "servers_of", "tools_of"]
 
 _Graph = Pregel[Any, Any, Any, Any]
 

@@ -408,11 +408,8 @@ def _of_agent(
     bound = runtime(
         id=f"{found.stem}:{found.name}",
         title=f"{known.name} agent as it is",
-        style=target.style,
-        distributions=known.distributions,
         dialect=dialect or DEFAULT_DIALECT,
-        streams=known.streams,
-        history=target.history,
+        **target.declared(),
     )(target.lives())
     binding = replace(
         bound,

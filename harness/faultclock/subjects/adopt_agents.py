@@ -75,11 +75,15 @@ class AgentTarget:
         form = getattr(self.known.framework(), "answer_form", None)
         return "" if form is None else str(form(self.agent))
 
-    @property
-    def history(self) -> bool:
-        """Whether it sends the model the earlier turns of a session."""
+    def declared(self) -> dict[str, Any]:
+        """Return what the binding declares of it, as options of `runtime`."""
         sends = getattr(self.known.framework(), "sends_history", None)
-        return sends is None or bool(sends(self.agent))
+        return {
+            "style": self.style,
+            "distributions": self.known.distributions,
+            "streams": self.known.streams,
+            "history": sends is None or bool(sends(self.agent)),
+        }
 
     @property
     def session(self) -> tuple[str, str]:

@@ -142,10 +142,14 @@ class _Group:
     def is_beyond(self, *, passed: bool) -> bool:
         """Return whether no line of the user's own has a part in it.
 
+        What leaks may be what a tool of theirs returned, which no stack shows.
+
         Args:
             passed: none has in any run: then that holds where no run shows a line, too.
         """
-        return self.placed is None and (self.lines == {False} or (passed and not self.lines))
+        leaks = self.shown is not None and self.shown.harm is Harm.SECRET
+        foreign = self.lines == {False} or (passed and not self.lines)
+        return self.placed is None and foreign and not leaks
 
     def add(self, seen: _Seen) -> None:
         """Take one more deviation."""
@@ -385,8 +389,9 @@ def _place(seen: _Seen) -> tuple[SourcePlace | None, str]:
 def _lines_of(run: RunReport) -> Iterator[bool]:
     """Yield of each line that waited or raised in a run whether it is the user's own."""
     if run.notes is not None:
-        for frames in (item.frames for item in (*run.notes.raised, *run.notes.waits)):
-            yield from (frame.own for frame in frames)
+        stacks = [item.frames for item in run.notes.raised]
+        stacks += [item.frames for item in run.notes.waits]
+        yield from (frame.own for frames in stacks for frame in frames)
 
 
 def _own(frames: Sequence[Frame]) -> Frame | None:

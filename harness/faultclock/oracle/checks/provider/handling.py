@@ -115,11 +115,19 @@ def ends(history: History, model: ErrorModel) -> Verdicts:
         yield held(*requirements)
         if call.over is None:
             waits_for = _waits_for(history, call, held_by)
+            limited = _limited(history, call) if held_by == "model" else 0
             yield broken(
                 requirements,
                 call=call.id,
                 expected="the call returns or raises",
-                observed=_unended(history, call, held_by, waits_for),
+                observed=(
+                    f"a limit ended {limited} conversations of agents that are tools, and that of"
+                    " the turn had not met one yet"
+                    if limited
+                    else _unended(history, call, held_by, waits_for)
+                ),
+                # Each agent has its own limit: their requests together show none.
+                inconclusive=limited > 0,
                 events=(call.start.seq, *(call.attempts[-1].events if call.attempts else ())),
                 hint="Give every wait a deadline: connecting, reading, and the call as a whole.",
                 cause=waits_for,
@@ -135,6 +143,15 @@ def _held_by(history: History, call: Call) -> str:
         return "person"
     goes_on = call.over is not None or history.trace.footer.ending == _LIMIT
     return "model" if goes_on and any(item.tool_calls for item in call.attempts) else "any"
+
+
+def _limited(history: History, call: Call) -> int:
+    """Return how many conversations ended with an answer that asks for tools, and the call did not.
+
+    These are of agents that are tools of another one.
+    """
+    answers = [item for item in history.answers if item.in_call is call]
+    return sum(item.next is None for item in answers[:-1])
 
 
 def _waits_for(history: History, call: Call, held_by: str) -> str:

@@ -107,6 +107,24 @@ def test_a_turn_that_goes_on_and_on_is_not_said_to_hang() -> None:
     assert verdict(built.says().ends(), "calls.end") == "PASS"
 
 
+@pytest.mark.parametrize(("agents", "said"), [(1, "WARN"), (2, "INCONCLUSIVE")])
+def test_of_agents_that_are_tools_each_has_its_own_limit(agents: int, said: str) -> None:
+    """Their requests are not those of the turn, whose own limit may be far away."""
+    built = TurnBuilder().turn()
+    for outer in range(agents):
+        built.wants(f"o{outer} ls")
+        asked = list(built.messages)
+        built.messages[:] = [{"role": "user", "content_sha256": "1" * 64}]
+        for inner in range(3):
+            call = f"i{outer}{inner}"
+            built.wants(f"{call} ls").runs(call).tells(call, value())
+        built.messages[:] = asked
+        built.tells(f"o{outer}", "Error: it made three turns at most")
+    seen = found(built, "calls.end", "virtual_time_limit")
+    assert seen.verdict.value == said
+    assert ("a limit ended an agent that is a tool, 1 times" in seen.observed) is (agents > 1)
+
+
 def test_a_turn_whose_last_request_is_not_answered_waits_for_that() -> None:
     """And not for a model that asks for tools for ever."""
     built = TurnBuilder().turn().wants("c1 ls").runs("c1")

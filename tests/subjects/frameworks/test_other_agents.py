@@ -212,6 +212,20 @@ desk = FunctionAgent(name="desk", description="Talks.", llm=llm, can_handoff_to=
 clerk = FunctionAgent(name="clerk", description="Writes.", llm=llm, tools=[note])
 agent = AgentWorkflow(agents=[clerk, desk], root_agent="desk")
 """,
+    "llama_index two deep": """
+from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent
+from llama_index.llms.openai import OpenAI
+
+def note(text: str) -> str:
+    "Write a note."
+    return "written"
+
+llm = OpenAI(model="gpt-4o")
+desk = FunctionAgent(name="desk", description="Talks.", llm=llm, can_handoff_to=["head"])
+head = FunctionAgent(name="head", description="Leads.", llm=llm, can_handoff_to=["clerk"])
+clerk = FunctionAgent(name="clerk", description="Writes.", llm=llm, tools=[note])
+agent = AgentWorkflow(agents=[clerk, desk, head], root_agent="desk")
+""",
     "smolagents": """
 from smolagents import OpenAIModel, ToolCallingAgent, tool
 

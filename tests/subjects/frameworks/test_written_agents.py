@@ -221,6 +221,7 @@ def test_what_is_said_of_a_session_names_who_keeps_it(
         (LANGGRAPH, "nested", {"write_note": False}),
         (LANGGRAPH, "supervisor", {"delegate": False, "write_note": False}),
         (LANGGRAPH, "asking", {"send_mail": True, "write_note": False}),
+        (LANGGRAPH, "around", {"pay": True, "write_note": False}),
         (LANGGRAPH, "by_hand", {"write_note": False}),
     ],
 )

@@ -115,19 +115,18 @@ def ends(history: History, model: ErrorModel) -> Verdicts:
         yield held(*requirements)
         if call.over is None:
             waits_for = _waits_for(history, call, held_by)
-            limited = _limited(history, call) if held_by == "model" else 0
+            limited = held_by == "model" and _is_limited(history, call)
             yield broken(
                 requirements,
                 call=call.id,
                 expected="the call returns or raises",
                 observed=(
-                    f"a limit ended {limited} conversations of agents that are tools, and that of"
-                    " the turn had not met one yet"
+                    "a limit ended an agent that is a tool, and the turn had not met its own yet"
                     if limited
                     else _unended(history, call, held_by, waits_for)
                 ),
                 # Each agent has its own limit: their requests together show none.
-                inconclusive=limited > 0,
+                inconclusive=limited,
                 events=(call.start.seq, *(call.attempts[-1].events if call.attempts else ())),
                 hint="Give every wait a deadline: connecting, reading, and the call as a whole.",
                 cause=waits_for,
@@ -145,13 +144,19 @@ def _held_by(history: History, call: Call) -> str:
     return "model" if goes_on and any(item.tool_calls for item in call.attempts) else "any"
 
 
-def _limited(history: History, call: Call) -> int:
-    """Return how many conversations ended with an answer that asks for tools, and the call did not.
+def _is_limited(history: History, call: Call) -> bool:
+    """Return whether an agent that is a tool ended although the model asked for more.
 
-    These are of agents that are tools of another one.
+    The one that had asked such an agent went on after that.
     """
     answers = [item for item in history.answers if item.in_call is call]
-    return sum(item.next is None for item in answers[:-1])
+    return any(
+        item.next is None
+        and asker.next is not None
+        and asker.next.start.seq > item.attempt.start.seq
+        for number, item in enumerate(answers)
+        for asker in answers[:number]
+    )
 
 
 def _waits_for(history: History, call: Call, held_by: str) -> str:

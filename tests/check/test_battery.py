@@ -9,6 +9,7 @@ import pytest
 from faultclock.check.battery import battery_for
 from faultclock.errors import InputError
 from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.scenario.tool_script import ToolScript
 from faultclock.subjects.abilities import Abilities
 from faultclock.subjects.registry import load_subject
 
@@ -93,6 +94,14 @@ def test_the_likely_bad_come_first_and_crowds_last() -> None:
     scenarios = battery_for(load_subject("reference"), "common", Abilities(), FAMILIES).scenarios
     assert "retry-after" in scenarios[0].id
     assert scenarios[-1].seeds > 1 or sum(task.copies for task in scenarios[-1].tasks) > 3
+
+
+def test_what_a_tool_makes_of_its_own_failures_is_left_out_by_name() -> None:
+    """A failure is played around the function, so nothing may say that its words were judged."""
+    runtime = replace(load_subject("reference-runtime"), own_tools=(ToolScript(name="note"),))
+    *_, last = battery_for(runtime, "common", Abilities(), ["shared"]).left_out
+    assert last.what == "inside your tools"
+    assert last.scenarios == 0
 
 
 def test_an_empty_selection_is_refused() -> None:

@@ -167,3 +167,12 @@ def test_a_count_of_tokens_meets_no_fault(payloads: Any, make_rig: Callable[...,
     assert (counted["attempt"], asked["attempt"]) == (1, 1)
     (fired,) = rig.of_kind("fault.fired")
     assert fired["exchange"] == asked["exchange"]
+
+
+def test_what_is_said_of_a_tool_may_name_where_it_leads() -> None:
+    """LlamaIndex has no list of values for that, and one tool for all handoffs."""
+    tool = {"name": "handoff", "description": "Agents: {'head': 'Leads a clerk.'}"}
+    demand = demand_of({"tools": [{"type": "function", "function": tool}]})
+    assert demand.names("handoff", '{"to_agent": "head", "reason": "It can."}')
+    assert not demand.names("handoff", '{"to_agent": "clerk", "reason": "It can."}')
+    assert not demand.names("other", '{"to_agent": "head"}')

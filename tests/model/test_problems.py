@@ -57,6 +57,33 @@ def test_the_line_is_the_innermost_of_the_users_own() -> None:
     assert problem.source == SourcePlace(file="client.py", line=14)
 
 
+def _of_agent(*runs: RunReport) -> list[str]:
+    """Return the libraries of the problems of a user's agent, which names one."""
+    subject = {"source_digest": "0" * 64, "distributions": {"langgraph": "1.2.22"}}
+    of_user = report().subject.model_copy(update=subject)
+    found = report(*runs).model_copy(update={"subject": of_user})
+    return [problem.library for problem in problems_in(found)]
+
+
+def test_what_no_line_of_the_user_has_a_part_in_is_the_librarys() -> None:
+    """One line of theirs that waits or raises in a run that shows it is enough."""
+    library = FRAME.model_copy(update={"file": "openai/_base_client.py", "own": False})
+    beyond = _crashed("beyond", "no", frames=(library,))
+    assert _of_agent(beyond) == ["langgraph 1.2.22"]
+    assert _of_agent(_crashed("own", "no", frames=(FRAME, library))) == [""]
+    assert [item.library for item in problems_in(report(beyond))] == [""]
+    (problem,) = problems_of((beyond,), (), model().requirements, library="langgraph 1.2.22")
+    assert problem.beyond.startswith("not in your code, but in langgraph 1.2.22 or what it uses")
+
+
+def test_what_shows_no_line_is_the_librarys_where_no_run_shows_one_of_the_user() -> None:
+    """Else a line of theirs may stand between the model and what was seen."""
+    silent = run("silent", finding("T-EFFECT-01", "paid twice"))
+    own = run("slow", notes=slept_at(14)[0])
+    assert _of_agent(silent) == ["langgraph 1.2.22"]
+    assert _of_agent(silent, own) == [""]
+
+
 def test_what_follows_from_a_crash_is_no_problem_of_its_own() -> None:
     """A handler that crashed has not retried either, and only the crash is there to mend."""
     both = (finding("T-CRASH-01", "boom"), finding("T-RETRY-02", "gave up"))

@@ -107,6 +107,24 @@ def test_a_turn_that_goes_on_and_on_is_not_said_to_hang() -> None:
     assert verdict(built.says().ends(), "calls.end") == "PASS"
 
 
+@pytest.mark.parametrize(("agents", "said"), [(1, "WARN"), (2, "INCONCLUSIVE")])
+def test_of_agents_that_are_tools_each_has_its_own_limit(agents: int, said: str) -> None:
+    """Their requests are not those of the turn, whose own limit may be far away."""
+    built = TurnBuilder().turn()
+    for outer in range(agents):
+        built.wants(f"o{outer} ls")
+        asked = list(built.messages)
+        built.messages[:] = [{"role": "user", "content_sha256": "1" * 64}]
+        for inner in range(3):
+            call = f"i{outer}{inner}"
+            built.wants(f"{call} ls").runs(call).tells(call, value())
+        built.messages[:] = asked
+        built.tells(f"o{outer}", "Error: it made three turns at most")
+    seen = found(built, "calls.end", "virtual_time_limit")
+    assert seen.verdict.value == said
+    assert ("a limit ended an agent that is a tool" in seen.observed) is (agents > 1)
+
+
 def test_a_turn_whose_last_request_is_not_answered_waits_for_that() -> None:
     """And not for a model that asks for tools for ever."""
     built = TurnBuilder().turn().wants("c1 ls").runs("c1")
@@ -163,6 +181,52 @@ def test_an_effect_from_before_a_crash_is_not_repeated(kept: str, said: str) -> 
     built.happens(execution, "c2")
     built.replies(execution, "c2")
     assert verdict(built.tells("c2", value()).says().ends(), "tools.effects") == said
+
+
+@pytest.mark.parametrize(
+    ("since", "said"), [((), "FAIL"), (("denied",), "FAIL"), (("approved",), "PASS")]
+)
+def test_what_a_person_has_approved_again_since_the_crash_is_done_again(
+    since: tuple[str, ...], said: str
+) -> None:
+    """The yes from before the crash was for the first time only."""
+    crashes = [{"id": "killed", "at": "10s"}]
+    built = TurnBuilder(crashes=crashes).turn().wants("c1 rm").stores().shows("r1").answers("r1")
+    built.happens(built.calls("c1", "rm"), "c1", "rm")
+    built.crashes().opens(resume=True).begins("ask/2").stores("read")
+    for answer in since:
+        built.shows("r1").answers("r1", answer)
+    built.runs("c1", tool="rm")
+    built.happens("t2", "c1", "rm")
+    assert verdict(built.tells("c1", value()).says().ends(), "tools.effects") == said
+
+
+def _resumed(*, sends: bool, earlier: bool = False) -> TurnBuilder:
+    """Return a session that is read in a second life, in which an agent declares no history."""
+    crashes = [{"id": "killed", "at": "10s"}]
+    built = TurnBuilder(crashes=crashes).turn().says().stores().ends()
+    built.begins("more/1").crashes()
+    if not sends:
+        subject = built.header.subject.model_copy(update={"lacks": ("no-history",)})
+        built.header = built.header.model_copy(update={"subject": subject})
+    built.messages.clear()
+    built.opens(resume=True).begins("more/2").stores("read")
+    if earlier:
+        built.messages.insert(0, {"role": "user", "content": "Once more."})
+    return built.says("Anew.").ends()
+
+
+@pytest.mark.parametrize(("sends", "said"), [(True, "FAIL"), (False, "NOT_APPLICABLE")])
+def test_an_agent_that_sends_no_history_loses_none(sends: bool, said: str) -> None:
+    """What it stores is there for something else."""
+    assert verdict(_resumed(sends=sends), "resume.history") == said
+
+
+@pytest.mark.parametrize("earlier", [True, False])
+def test_an_agent_that_sends_a_history_all_the_same_proves_nothing(earlier: bool) -> None:
+    """What was left out because of its declaration was left out wrongly."""
+    said = found(_resumed(sends=False, earlier=earlier), "evidence.exercised").observed
+    assert ("it sent an earlier message of the user" in said) is earlier
 
 
 @pytest.mark.parametrize(

@@ -89,3 +89,19 @@ def test_what_is_executed_after_the_request_is_not_held_against_it() -> None:
 def test_a_key_in_a_failed_result_is_found(content: str, said: str) -> None:
     """A path is no secret: it tells the model where to look."""
     assert verdict(failing(content), "tools.secrets") == said
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("written", "PASS"),
+        ("written, Authorization: Bearer sk-simulated-0123456789abcdef0123", "FAIL"),
+    ],
+)
+def test_a_key_in_a_good_result_is_found(content: str, said: str) -> None:
+    """A message to the model is one, whatever it is about."""
+    built = TurnBuilder().turn().wants("c1 ls")
+    built.replies(built.calls("c1"), "c1", given=content)
+    built.tells("c1", content).says().ends()
+    assert verdict(built, "tools.secrets") == said
+    assert found(built, "tools.secrets").requirement in (None, "COMMON-SECRET-01")

@@ -8,7 +8,7 @@ from faultclock.render.checkup_html import checkup_page
 from faultclock.render.sections import make_sections
 from tests.check.samples import checkup, finding, noted, run, slept_at
 from tests.render.sample_report import HOSTILE
-from tests.render.test_checkup_text import sample
+from tests.render.test_checkup_text import of_library, sample
 
 
 def test_the_page_holds_each_problem_with_its_command_and_its_run() -> None:
@@ -19,6 +19,12 @@ def test_the_page_holds_each_problem_with_its_command_and_its_run() -> None:
         assert problem.reproduce in page
     assert "Situation retry-after-is-a-word" in page
     assert "client.py:14, in ask" in page
+
+
+def test_what_is_no_line_of_the_user_says_where_it_is() -> None:
+    """On the page as on the terminal."""
+    assert "not in your code, but in langgraph 1.2.22 or what it uses" in checkup_page(of_library())
+    assert "not in your code" not in checkup_page(sample())
 
 
 def test_every_link_of_the_page_leads_somewhere() -> None:

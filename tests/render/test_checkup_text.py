@@ -131,6 +131,20 @@ def test_what_is_known_is_apart_from_what_is_new() -> None:
     assert any(line.endswith("0 serious problems, 0 others") for line in lines)
 
 
+def of_library() -> CheckUp:
+    """Return an answer with a problem that no line of the user's own has a part in."""
+    shown = many(1)
+    problem = shown.problems[0].model_copy(update={"library": "langgraph 1.2.22"})
+    return shown.model_copy(update={"problems": (problem,)})
+
+
+def test_what_is_no_line_of_the_user_says_where_it_is() -> None:
+    """In the place of the line."""
+    at = next(line for line in lines_of(of_library()) if line.startswith("    at "))
+    assert at == "    at      not in your code, but in langgraph 1.2.22 or what it uses: you can"
+    assert not any(line.startswith("    at ") for line in lines_of(many(1)))
+
+
 def test_what_the_target_logged_is_shown_where_it_is_asked_for() -> None:
     """The terminal is not the subject's unless a person says so."""
     assert not any("retrying in" in line for line in lines_of(sample()))

@@ -84,6 +84,7 @@ def test_each_word_is_what_the_missing_ability_is_written_as(word: str) -> None:
         (Abilities(tools=False), Abilities(), "tools=False"),
         (Abilities(approvals=False), Abilities(), "approvals=False"),
         (Abilities(sessions=False), Abilities(), "sessions=False"),
+        (Abilities(history=False), Abilities(), "history=False"),
         (Abilities(cancels=False), Abilities(), "cancels=False"),
     ],
 )

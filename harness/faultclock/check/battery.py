@@ -41,6 +41,12 @@ _EXPLORED = "exploration"
 #: Statuses that waiting cannot mend: clients ask again all the same.
 _HOPELESS = frozenset({400, 401, 403, 404, 413, 422})
 _HINTS = ("retry-after", "retry-after-ms")
+#: Of an agent with tools of its own.
+_INSIDE = LeftOut(
+    what="inside your tools",
+    why="a failure or a delay is played around your function: a failure or a cancel that it, or a"
+    " hook or an interceptor of yours, catches and words as a success is not seen",
+)
 #: A run of more clients takes its time.
 _CLIENTS_MAX = 3
 
@@ -89,12 +95,13 @@ def battery_for(
             f"no situation fits {target}{why and f': {why}'}",
             hint="`faultclock list scenarios --long` shows all",
         )
+    rows = (
+        LeftOut(what=what, why=why, scenarios=count)
+        for (what, why), count in sorted(left_out.items())
+    )
     return Battery(
         scenarios=tuple(sorted(fits, key=_order)),
-        left_out=tuple(
-            LeftOut(what=what, why=why, scenarios=count)
-            for (what, why), count in sorted(left_out.items())
-        ),
+        left_out=(*rows, _INSIDE) if binding.own_tools else tuple(rows),
     )
 
 

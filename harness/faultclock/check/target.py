@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from faultclock.errors import SubjectError
 from faultclock.model.report.checkup import TakenFor
-from faultclock.model.scenario.tool_script import ToolScript
 from faultclock.run.doctor.abilities import abilities_of
 from faultclock.run.doctor.probe import probe
 from faultclock.subjects.abilities import Abilities
@@ -67,7 +66,7 @@ def take(adopted: Adopted, wall_limit_s: float | None = None) -> Target:
     abilities, taken_for = abilities_of(probed, wall_limit_s), adopted.taken_for
     said = {"dialect": spoken or ""}
     if bound.own_tools is not None:
-        said["because"] = f"{taken_for.because}; {_seen(abilities, bound, bound.own_tools)}"
+        said["because"] = f"{taken_for.because}; {_seen(abilities, bound)}"
     return Target(
         spec=adopted.spec,
         binding=probed.binding,
@@ -78,16 +77,30 @@ def take(adopted: Adopted, wall_limit_s: float | None = None) -> Target:
     )
 
 
-def _seen(abilities: Abilities, binding: Binding, tools: tuple[ToolScript, ...]) -> str:
+def _seen(abilities: Abilities, bound: Binding) -> str:
     """Return what a healthy run showed of a whole agent."""
-    never = "is not run in a stream" if binding.is_run_in_one_piece else "streams nothing"
+    tools = bound.own_tools or ()
+    never = "is not run in a stream" if bound.is_run_in_one_piece else "streams nothing"
     streams = {"never": never, "as asked": "can stream", "always": "always streams"}
     asks = abilities.approvals and any(tool.gated for tool in tools)
     rows = (
         (asks, "asks a person for approvals", "asks no person"),
-        (abilities.sessions, "keeps its session", "keeps no session"),
+        (abilities.sessions, *_of_session(abilities, *bound.session)),
         (abilities.cancels, "can be cancelled", "cannot be cancelled"),
     )
     shown = (does if able else lacks for able, does, lacks in rows)
     failing = "where a tool fails or hangs below, that is played around your function"
     return f"it {', '.join((streams[abilities.streams], *shown))}; {failing}"
+
+
+def _of_session(abilities: Abilities, kept: str, lost: str) -> tuple[str, str]:
+    """Return what is said of a session that is kept, and of one that is not.
+
+    Args:
+        kept, lost: what is to be added to either.
+    """
+    does, lacks = "keeps its session", "keeps no session"
+    if not abilities.history:
+        does = lacks = "stores its history without sending it to the model"
+        lost = ""
+    return (f"{does} ({kept})" if kept else does, f"{lacks} ({lost})" if lost else lacks)

@@ -38,6 +38,7 @@ _SAYS = {
     "no-tools": "it offers the model no tools",
     "no-approvals": "it calls tools without asking a person",
     "no-sessions": "it stores no session",
+    "no-history": "it sends the model no earlier turn",
     "no-cancels": "a turn cannot be cancelled",
 }
 

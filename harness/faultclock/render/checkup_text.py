@@ -220,7 +220,7 @@ def _harm(problem: Problem) -> str:
 
 def _where(problem: Problem) -> str:
     if problem.source is None:
-        return ""
+        return problem.beyond
     place = f"{problem.source.file}:{problem.source.line}"
     room = COLUMNS - _INDENT - _LABEL - len(place) - 1
     return f"{place} {_clip(problem.code, room)}" if room >= _TITLE_MIN else place

@@ -25,7 +25,7 @@ _STREAMS: dict[Any, Streams] = {False: "never", True: "as asked", "always": "alw
 #: Options of the decorators, by role. A tool, a store or an extension has a contract instead.
 OPTIONS_OF_ROLE: dict[str, tuple[str, ...]] = {
     "provider_adapter": ("streams", "tools"),
-    "runtime": ("streams", "tools", "approvals", "sessions", "cancels"),
+    "runtime": ("streams", "tools", "approvals", "sessions", "history", "cancels"),
 }
 #: Word after the name of a target to the option that it stands for, and its value.
 ABILITY_WORDS: dict[str, tuple[str, Any]] = {
@@ -34,6 +34,7 @@ ABILITY_WORDS: dict[str, tuple[str, Any]] = {
     "no-tools": ("tools", False),
     "no-approvals": ("approvals", False),
     "no-sessions": ("sessions", False),
+    "no-history": ("history", False),
     "no-cancels": ("cancels", False),
 }
 
@@ -47,6 +48,7 @@ class Abilities:
         tools: whether it offers tools to the model, and calls them.
         approvals: whether it asks a person before it calls a tool that needs a yes.
         sessions: whether it stores its session, so that it can be resumed.
+        history: whether it sends the model the earlier turns of a session.
         cancels: whether a call can be cancelled from outside.
     """
 
@@ -54,6 +56,7 @@ class Abilities:
     tools: bool = True
     approvals: bool = True
     sessions: bool = True
+    history: bool = True
     cancels: bool = True
 
     def words(self, role: str) -> tuple[str, ...]:
@@ -110,6 +113,7 @@ def false_claims(said: Abilities, seen: Abilities) -> Iterator[tuple[str, str]]:
         "tools": "it offers tools to the model, calls them, or hands on the calls of an answer",
         "approvals": "it asks a person before it calls a tool",
         "sessions": "it stores its session",
+        "history": "it sends the model an earlier turn",
         "cancels": "a call can be cancelled",
     }
     for item in fields(Abilities):

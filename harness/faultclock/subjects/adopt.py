@@ -312,10 +312,8 @@ def _of_agent(
     bound = runtime(
         id=f"{found.stem}:{found.name}",
         title=f"{known.name} agent as it is",
-        style=target.style,
-        distributions=known.distributions,
         dialect=dialect or DEFAULT_DIALECT,
-        streams=known.streams,
+        **target.declared(),
     )(target.lives())
     binding = replace(
         bound,
@@ -324,6 +322,7 @@ def _of_agent(
         dialect_known=dialect is not None,
         remedies=target.remedies(tools),
         unreachable=known.unreachable,
+        session=target.session,
     )
     taken_for = TakenFor(
         target=said.whole,

@@ -120,6 +120,24 @@ class AgentTarget:
         form = getattr(self.known.framework(), "answer_form", None)
         return "" if form is None else str(form(self.agent))
 
+    def declared(self) -> dict[str, Any]:
+        """Return what the binding declares of it, as options of `runtime`."""
+        sends = getattr(self.known.framework(), "sends_history", None)
+        return {
+            "style": self.style,
+            "distributions": self.known.distributions,
+            "streams": self.known.streams,
+            "history": sends is None or bool(sends(self.agent)),
+        }
+
+    @property
+    def session(self) -> tuple[str, str]:
+        """What is said of its session, where it is kept, and where it is not."""
+        own_of = getattr(self.known.framework(), "own_session", None)
+        if own_of is not None and (own := own_of(self.agent, self.deps)):
+            return "", f"its {own} is lost with the process"
+        return f"the check {self.known.session}" if self.known.session else "", ""
+
     def because(self, tools: tuple[ToolScript, ...]) -> str:
         """Return what it was taken for an agent with: its tools, and how it is run."""
         marks = {(True, False): " (needs a yes)", (False, True): " (only reads)"}

@@ -36,6 +36,7 @@ def runtime(
     tools: bool = True,
     approvals: bool = True,
     sessions: bool = True,
+    history: bool = True,
     cancels: bool = True,
     **options: Unpack[Options],
 ) -> Callable[[Callable[..., Any]], Binding]: ...
@@ -56,6 +57,7 @@ def runtime(function: Callable[..., Any] | None = None, /, **options: Any) -> An
         tools: False: it calls no tools.
         approvals: False: it calls tools without asking a person.
         sessions: False: it stores no session, so it cannot be resumed.
+        history: False: it sends the model no earlier turn of a session.
         cancels: False: a turn cannot be cancelled from outside.
 
     What needs an ability that is declared as missing is left out of a run by name.

@@ -93,6 +93,8 @@ class Binding:
         own_tools: the tools that a runtime brings; None: it is handed those of a scenario.
         unreachable: hosts that its framework asks for purposes of its own: they have no address.
         remedies: what of its framework mends a broken requirement, by the id of that.
+        session: what is said of its session, where a healthy run shows that it is kept, and where
+            it is not, such as which of it Faultclock has handed in.
         services: other hosts that it may ask in every scenario.
         answer_form: what the model writes where it answers in code; `{text}` is its answer.
         program: of another language, in a process of its own; None for Python.
@@ -121,6 +123,7 @@ class Binding:
     own_tools: tuple[ToolScript, ...] | None = None
     remedies: Mapping[str, str] = field(default_factory=dict)
     unreachable: tuple[str, ...] = ()
+    session: tuple[str, str] = ("", "")
     services: tuple[ServiceHost, ...] = ()
     answer_form: str = ""
     program: ForeignProgram | None = None

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 
 import aiosqlite
 from langchain.agents import create_agent
-from langchain.agents.middleware import wrap_model_call
+from langchain.agents.middleware import wrap_model_call, wrap_tool_call
 from langchain.chat_models import init_chat_model
 from langchain.messages import ToolMessage
 from langchain.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.graph import END, START, MessagesState, StateGraph
@@ -47,6 +48,7 @@ MODEL = "openai:gpt-5.2"
 asking = create_agent(MODEL, tools=[send_mail, write_note])
 database = sqlite3.connect("blocking.sqlite", check_same_thread=False)
 blocking = create_agent(MODEL, tools=[write_note], checkpointer=SqliteSaver(database))
+forgetful = create_agent(MODEL, tools=[write_note], checkpointer=InMemorySaver())
 forms = create_agent(MODEL, tools=[write_note], response_format=Weather)
 needs_context = create_agent(MODEL, tools=[write_note], context_schema=Context)
 
@@ -56,6 +58,25 @@ def hooked(request, handler):
     return handler(request)
 
 
+ASKED = {"pay"}
+
+
+@wrap_tool_call
+async def ask_first(request, handler):
+    if request.tool_call["name"] in ASKED:
+        said = interrupt({"question": "May I?", "call": request.tool_call})
+        if said != "yes":
+            return ToolMessage(content="no", tool_call_id=request.tool_call["id"])
+    return await handler(request)
+
+
+@tool
+def pay(to: str) -> str:
+    "Pay."
+    return "paid"
+
+
+around = create_agent(MODEL, tools=[pay, write_note], middleware=[ask_first])
 middle = create_agent(MODEL, tools=[write_note], middleware=[hooked])
 model = init_chat_model(MODEL).bind_tools([write_note])
 by_name = {"write_note": write_note}

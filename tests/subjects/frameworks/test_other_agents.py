@@ -12,10 +12,16 @@ from pathlib import Path
 
 import pytest
 
+from faultclock.check.target import take
 from faultclock.errors import SubjectError
+from faultclock.load.error_model import load_error_model
+from faultclock.model.report.finding import Verdict
+from faultclock.oracle.judge import judge
 from faultclock.run.doctor.fitting import why_left_out
+from faultclock.run.expand import crash_after, without_crashes
 from faultclock.run.prepare import prepare
 from faultclock.run.suite import run_one
+from faultclock.subjects.adopt import adopt
 from tests.run.conftest import shipped_scenario
 from tests.subjects.frameworks.agents import (
     LONGEST,
@@ -212,6 +218,20 @@ desk = FunctionAgent(name="desk", description="Talks.", llm=llm, can_handoff_to=
 clerk = FunctionAgent(name="clerk", description="Writes.", llm=llm, tools=[note])
 agent = AgentWorkflow(agents=[clerk, desk], root_agent="desk")
 """,
+    "llama_index two deep": """
+from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent
+from llama_index.llms.openai import OpenAI
+
+def note(text: str) -> str:
+    "Write a note."
+    return "written"
+
+llm = OpenAI(model="gpt-4o")
+desk = FunctionAgent(name="desk", description="Talks.", llm=llm, can_handoff_to=["head"])
+head = FunctionAgent(name="head", description="Leads.", llm=llm, can_handoff_to=["clerk"])
+clerk = FunctionAgent(name="clerk", description="Writes.", llm=llm, tools=[note])
+agent = AgentWorkflow(agents=[clerk, desk, head], root_agent="desk")
+""",
     "smolagents": """
 from smolagents import OpenAIModel, ToolCallingAgent, tool
 
@@ -285,6 +305,43 @@ def test_a_session_that_agno_has_in_memory_is_kept_whoever_made_it(tmp_path: Pat
     trace = run_one(scenario, prepare(f"{file}:make_agent"), 0, isolate=True)
     last = list(trace.of_kind("http.request"))[-1].payload["messages"]
     assert sum(message["role"] == "user" for message in last) == 2
+
+
+_UNTOLD = """
+from agno.agent import Agent
+from agno.models.openai import OpenAIChat
+from agno.tools import tool
+
+@tool(requires_confirmation=True)
+def send_mail(to: str) -> str:
+    "Send a mail."
+    return "sent"
+
+agent = Agent(model=OpenAIChat(id="gpt-5.2"), tools=[send_mail], add_history_to_context=TOLD)
+"""
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_a_history_that_agno_stores_and_does_not_send_is_not_called_lost(
+    told: bool, tmp_path: Path
+) -> None:
+    """That is how the agent is configured, and a waiting run is resumed all the same."""
+    _needs("agno")
+    file = tmp_path / "shop.py"
+    file.write_text(_UNTOLD.replace("TOLD", str(told)))
+    target = take(adopt(f"{file}:agent"))
+    assert ("stores its history without sending it" in target.taken_for.because) is not told
+    assert target.abilities.sessions
+    assert target.abilities.history is told
+    swept, binding = shipped_scenario("resume-drift/crash-after-each-event"), prepare(target.spec)
+    whole = run_one(without_crashes(swept), binding, 0, isolate=True)
+    assert ("no-history" in whole.header.subject.lacks) is not told
+    # The turn is stored: a fresh process has its messages, and sends the next one.
+    *_, stored = (it for it in whole.of_kind("store.answered") if it.payload["call"] == "write/1")
+    trace = run_one(crash_after(swept, stored.seq), binding, 0, isolate=True)
+    assert [event.payload["life"] for event in trace.of_kind("process.started")] == [1, 2]
+    found = judge(load_error_model("common"), trace).findings
+    assert not [item for item in found if item.verdict is Verdict.FAIL]
 
 
 _ASKS_ITSELF = """

@@ -20,6 +20,7 @@ from faultclock.run.suite import run_one
 from faultclock.subjects.adopt import adopt
 from faultclock.subjects.binding import Binding
 from faultclock.subjects.frameworks.own_tools import own_tool
+from tests.architecture.source_tree import PROJECT
 from tests.run.conftest import shipped_scenario
 from tests.subjects.frameworks import programs
 from tests.subjects.frameworks.agents import agent as first_page
@@ -191,6 +192,25 @@ def test_an_agent_whose_tools_need_no_yes_asks_no_person(tmp_path: Path) -> None
     assert "asks no person" in because
 
 
+@pytest.mark.parametrize(
+    ("framework", "name", "said"),
+    [
+        (LANGGRAPH, "middle", "keeps its session (the check gave it a checkpointer: your own"),
+        (LANGGRAPH, "forgetful", "keeps no session (its InMemorySaver is lost with the process)"),
+        (LANGGRAPH, "blocking", "keeps its session, cannot be cancelled"),
+        (PYDANTIC_AI, "agent", "keeps its session (the check stored its messages: your own"),
+    ],
+)
+def test_what_is_said_of_a_session_names_who_keeps_it(
+    folder: Path, framework: str, name: str, said: str
+) -> None:
+    """A reader must not believe that his program survives a crash by what the check handed in."""
+    target = f"{folder}/{framework}_program.py:{name}"
+    if framework == PYDANTIC_AI:
+        target = f"{PROJECT}/fixtures/agents/pydantic_ai_agent.py:{name}"
+    assert said in take(adopt(target)).taken_for.because
+
+
 # ---------------------------------------------------------------------- tools, wherever they hang
 
 
@@ -201,6 +221,7 @@ def test_an_agent_whose_tools_need_no_yes_asks_no_person(tmp_path: Path) -> None
         (LANGGRAPH, "nested", {"write_note": False}),
         (LANGGRAPH, "supervisor", {"delegate": False, "write_note": False}),
         (LANGGRAPH, "asking", {"send_mail": True, "write_note": False}),
+        (LANGGRAPH, "around", {"pay": True, "write_note": False}),
         (LANGGRAPH, "by_hand", {"write_note": False}),
     ],
 )

@@ -55,6 +55,7 @@ class Demand:
     Attributes:
         offers: the names of its tools, and arguments that fit each.
         choices: by tool, the arguments that can only be one of some values, and these.
+        described: what it says of each tool.
         text: JSON of the form that it asks for, in place of any other text; None: it asks for none.
         tool: name and arguments of a call that it asks for in place of a text, likewise.
         argument: the one that takes the text, where that is all that the tool takes; empty: none.
@@ -63,6 +64,7 @@ class Demand:
 
     offers: Mapping[str, str] = field(default_factory=dict, compare=False)
     choices: Mapping[str, Mapping[str, Sequence[Any]]] = field(default_factory=dict, compare=False)
+    described: Mapping[str, str] = field(default_factory=dict, compare=False)
     text: str | None = None
     tool: tuple[str, str] | None = None
     argument: str = ""
@@ -73,6 +75,11 @@ class Demand:
         given = json_object(arguments) or {}
         choices = self.choices.get(name, {})
         return all(given[key] in choices[key] for key in given if key in choices)
+
+    def names(self, name: str, arguments: str) -> bool:
+        """Return whether what it says of a tool names a value of these arguments, in quotes."""
+        said, given = self.described.get(name, ""), json_object(arguments) or {}
+        return any(f"'{it}'" in said or f'"{it}"' in said for it in given.values())
 
 
 def offered_tools(body: Mapping[str, Any]) -> int:
@@ -93,7 +100,9 @@ def demand_of(body: Mapping[str, Any], own: Collection[str] = ()) -> Demand:
     Args:
         own: names of tools that do something, and stand for no answer while others can.
     """
-    schemas = {name: _schema(tool) or {} for tool in _tools(body) if (name := _name(tool))}
+    tools = {name: tool for tool in _tools(body) if (name := _name(tool))}
+    schemas = {name: _schema(tool) or {} for name, tool in tools.items()}
+    described = {name: str(_held(tool).get("description", "")) for name, tool in tools.items()}
     offers = {name: json.dumps(object_sample(schema)) for name, schema in schemas.items()}
     choices = {name: dict(_choices_of(schema)) for name, schema in schemas.items()}
     must, named = _choice(body)
@@ -104,6 +113,7 @@ def demand_of(body: Mapping[str, Any], own: Collection[str] = ()) -> Demand:
             tool=(name, offers[name]),
             offers=offers,
             choices=choices,
+            described=described,
             argument=_only_text(schemas[name]),
             is_own=name in own,
         )
@@ -111,8 +121,8 @@ def demand_of(body: Mapping[str, Any], own: Collection[str] = ()) -> Demand:
         schema = _schema(_at(body, path))
         if schema is not None:
             text = json.dumps(json_sample(schema))
-            return Demand(text=text, offers=offers, choices=choices)
-    return Demand(offers=offers, choices=choices)
+            return Demand(text=text, offers=offers, choices=choices, described=described)
+    return Demand(offers=offers, choices=choices, described=described)
 
 
 def _choices_of(schema: Mapping[str, Any]) -> Iterator[tuple[str, Sequence[Any]]]:

@@ -203,10 +203,13 @@ def _way_to(call: ToolCallReply, demand: Demand) -> ToolCallReply | None:
     """Return a call, or what leads to it where it is not offered; None: nothing does."""
     if not call.through or call.name in demand.offers:
         return call
-    for name, arguments in reversed(call.ways):
-        if name in demand.offers and demand.takes(name, arguments):
-            return ToolCallReply(name=name, arguments=arguments or demand.offers[name])
-    return None
+    ways = [way for way in call.ways if way[0] in demand.offers and demand.takes(*way)]
+    # Where any would be taken, what is said of the tool names those that lead somewhere.
+    ways = [way for way in ways if demand.names(*way)] or ways
+    if not ways:
+        return None
+    name, arguments = ways[-1]
+    return ToolCallReply(name=name, arguments=arguments or demand.offers[name])
 
 
 def _worded(text: str, calls: tuple[ToolCallReply, ...], ids: Sequence[str]) -> Said:

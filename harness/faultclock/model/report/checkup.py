@@ -74,6 +74,8 @@ class Problem(Value):
     """The line to look at."""
     code: str = ""
     """That line."""
+    library: str = ""
+    """Name and version of what it is in, where no line of the user's own has a part in it."""
     error: str = ""
     """Type and message of the exception; empty where there is none."""
     frames: tuple[Frame, ...] = ()
@@ -100,6 +102,16 @@ class Problem(Value):
     def kind(self) -> str:
         """Its harm in words, or without one what it breaks."""
         return f"breaks a {self.level}" if self.harm is None else self.harm.value
+
+    @property
+    def beyond(self) -> str:
+        """Where it is, where that is no line of the user's own; empty where it is one."""
+        if not self.library:
+            return ""
+        return (
+            f"not in your code, but in {self.library} or what it uses: you can set its options,"
+            " or wrap it"
+        )
 
 
 class CheckUp(Value):

@@ -90,6 +90,7 @@ def problems_of(
     demands: Iterable[Demand],
     *,
     known: Collection[str] = (),
+    library: str = "",
 ) -> tuple[Problem, ...]:
     """Return what is to be mended, the serious ones first, of each the most harmful first.
 
@@ -97,6 +98,7 @@ def problems_of(
         seeds_findings: verdicts on groups of seeds among `runs`.
         demands: the requirements that the runs were judged by.
         known: ids of the findings that a baseline knows.
+        library: what runs between the user's own code and the wire; empty: nothing is known of it.
     """
     requirements = {item.id: item for item in demands}
     groups: dict[str, _Group] = {}
@@ -106,7 +108,14 @@ def problems_of(
                 groups.setdefault(_key(seen), _Group()).add(seen)
     for seen in _of_seeds(seeds_findings, runs, requirements):
         groups.setdefault(_key(seen), _Group()).add(seen)
-    problems = (_problem(key, group, known) for key, group in groups.items())
+    # Where no line of the user's own ever waits or raises, none is between the model and a tool.
+    passed = not any(own for run in runs for own in _lines_of(run))
+    problems = (
+        _problem(key, group, known).model_copy(
+            update={"library": library if group.is_beyond(passed=passed) else ""}
+        )
+        for key, group in groups.items()
+    )
     return tuple(sorted(problems, key=_rank))
 
 
@@ -118,6 +127,7 @@ class _Group:
         placed: the first that points at a line.
         rows: plainness, title of the situation and id of the finding, in the order of the runs.
         failing: ids of those that fail.
+        lines: whether the lines that waited or raised are the user's own.
     """
 
     shown: _Seen | None = None
@@ -127,6 +137,19 @@ class _Group:
     orders: set[int] = field(default_factory=set)
     levels: set[str] = field(default_factory=set)
     failing: set[str] = field(default_factory=set)
+    lines: set[bool] = field(default_factory=set)
+
+    def is_beyond(self, *, passed: bool) -> bool:
+        """Return whether no line of the user's own has a part in it.
+
+        What leaks may be what a tool of theirs returned, which no stack shows.
+
+        Args:
+            passed: none has in any run: then that holds where no run shows a line, too.
+        """
+        leaks = self.shown is not None and self.shown.harm is Harm.SECRET
+        foreign = self.lines == {False} or (passed and not self.lines)
+        return self.placed is None and foreign and not leaks
 
     def add(self, seen: _Seen) -> None:
         """Take one more deviation."""
@@ -137,6 +160,7 @@ class _Group:
             self.placed = seen
         self.rows.append((plainness, seen.run.title, seen.finding.id))
         self.orders.add(seen.order)
+        self.lines.update(_lines_of(seen.run))
         if seen.crash is None:
             self.levels.add(seen.requirement.level)
         if seen.finding.verdict is Verdict.FAIL:
@@ -147,7 +171,14 @@ def problems_in(report: Report) -> tuple[Problem, ...]:
     """Return what is to be mended of `report`, with what its gate knows marked as known."""
     gate = report.gate
     known = {id_ for entry in gate.known for id_ in entry.findings} if gate is not None else set()
-    return problems_of(report.runs, report.seeds_findings, report.coverage, known=known)
+    libraries = report.subject.distributions if report.subject.source_digest else {}
+    return problems_of(
+        report.runs,
+        report.seeds_findings,
+        report.coverage,
+        known=known,
+        library=" and ".join(f"{name} {version}" for name, version in libraries.items()),
+    )
 
 
 def unproved_in(report: Report) -> tuple[str, ...]:
@@ -353,6 +384,14 @@ def _place(seen: _Seen) -> tuple[SourcePlace | None, str]:
         if (frame.file, frame.line) == (source.file, source.line) and frame.code
     )
     return source, next(codes, "")
+
+
+def _lines_of(run: RunReport) -> Iterator[bool]:
+    """Yield of each line that waited or raised in a run whether it is the user's own."""
+    if run.notes is not None:
+        stacks = [item.frames for item in run.notes.raised]
+        stacks += [item.frames for item in run.notes.waits]
+        yield from (frame.own for frames in stacks for frame in frames)
 
 
 def _own(frames: Sequence[Frame]) -> Frame | None:

@@ -96,6 +96,8 @@ def abilities_of(probed: Probed, wall_limit_s: float | None = None) -> Abilities
         tools=shown("tool.called") or bool(binding.own_tools and shown("call.raised")),
         approvals=shown("interaction.shown"),
         sessions=shown("store.asked") or any(map(goes_on, traces)),
+        # A fresh process that knows nothing may have lost it: that is for the scenarios to judge.
+        history=binding.abilities.history or any(map(goes_on, traces)),
         cancels=not shown("cancel.unsupported"),
     )
 

@@ -59,7 +59,8 @@ def _beyond(scenario: Scenario, binding: Binding, abilities: Abilities) -> tuple
     if not abilities.approvals and _needs_approvals(scenario):
         return ("approvals", "the target calls tools without asking a person")
     if not abilities.sessions and _needs_sessions(scenario):
-        return ("resumed sessions", "the target stores no session")
+        why = "stores no session" if abilities.history else "sends the model no earlier turn"
+        return ("resumed sessions", f"the target {why}")
     if not abilities.cancels and scenario.cancel_rules:
         return ("cancels", "a call of the target cannot be cancelled from outside")
     return None

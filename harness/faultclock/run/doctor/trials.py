@@ -295,6 +295,8 @@ def _restart_trial(binding: Binding, run: _Run) -> Trial:
         return Trial(what=what, state="works", found=found)
     if not any(trace.of_kind("store.asked")) and binding.own_tools is not None:
         found = "a fresh process knows nothing of what was said before"
+        if lost := binding.session[1]:
+            found += f": {lost}"
         return Trial(what=what, state="not tried", found=found)
     if not any(trace.of_kind("store.asked")):
         return Trial(
@@ -312,7 +314,10 @@ def _restart_trial(binding: Binding, run: _Run) -> Trial:
             found="it goes on, and never reads what it stored",
             hint="where surroundings.resume is true, read the session from surroundings.store",
         )
-    return Trial(what=what, state="works", found="it reads its session, and answers the next turn")
+    found = "it reads its session, and answers the next turn"
+    if kept := binding.session[0]:
+        found += f" ({kept})"
+    return Trial(what=what, state="works", found=found)
 
 
 def goes_on(trace: Trace) -> bool:

@@ -275,6 +275,7 @@ class HostedSubject(Value):
     own_tools: tuple[ToolScript, ...] | None
     remedies: dict[str, str]
     unreachable: tuple[str, ...]
+    session: tuple[str, str]
     services: tuple[ServiceHost, ...]
     answer_form: str
     versions: dict[str, str]

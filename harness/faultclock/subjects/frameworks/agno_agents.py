@@ -8,7 +8,6 @@ it. A run that failed returns its error as a text: here it is raised. Telemetry 
 
 from __future__ import annotations
 
-import inspect
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
@@ -21,7 +20,7 @@ from agno.tools import Toolkit
 from agno.tools.function import Function, FunctionCall
 
 from faultclock.model.scenario.tool_script import ToolScript
-from faultclock.subjects.frameworks.life import Life
+from faultclock.subjects.frameworks.life import Life, kind_of, there
 from faultclock.subjects.frameworks.own_tools import own_tool
 from faultclock.subjects.ports import Surroundings
 
@@ -41,6 +40,16 @@ def tools_of(agent: Agent) -> tuple[ToolScript, ...]:
         for tool in _functions(agent)
     )
     return tuple(tool for tool in found if tool is not None)
+
+
+def own_session(agent: Agent, _: Any) -> str:
+    """Return the class of a database that outlives the process."""
+    return "" if type(agent.db) is InMemoryDb else kind_of(agent.db)
+
+
+def sends_history(agent: Agent) -> bool:
+    """Return whether the model is sent earlier turns."""
+    return bool(agent.add_history_to_context)
 
 
 def live(agent: Agent, surroundings: Surroundings) -> Life:
@@ -82,11 +91,9 @@ class _Life(Life):
     async def _observe(
         self, function_name: str, function_call: Callable[..., Any], arguments: dict[str, Any]
     ) -> Any:
-        async def work() -> Any:
-            value = function_call(**arguments)
-            return await value if inspect.isawaitable(value) else value
-
-        return await self.tools.call(function_name, arguments, _CALL_ID.get(), work)
+        return await self.tools.call(
+            function_name, arguments, _CALL_ID.get(), lambda: there(function_call(**arguments))
+        )
 
     async def resume(self, kept: Mapping[str, Any]) -> None:
         """Take the sessions up."""
@@ -96,7 +103,7 @@ class _Life(Life):
     async def turn(self, text: str) -> Any:
         """Go on with a run that waits for a person, then answer."""
         begun = await self._agent.aget_last_run_output(session_id=self.session_id)
-        if begun is not None and begun.is_paused:
+        if begun and begun.is_paused:
             await self._decide(begun)
         return (await self._ended(await self._agent.arun(text, session_id=self.session_id))).content
 
@@ -107,11 +114,11 @@ class _Life(Life):
             RuntimeError: it ended with an error.
         """
         # An agent that is not shown its history has a session only while it waits for a person.
-        self._waited = self._waited or run.is_paused
-        if self._waited or self._agent.add_history_to_context:
-            # Agno makes its records out of sets, so the order of their keys follows the hash seed.
-            sessions = json.dumps(self._db._sessions, sort_keys=True) if self._db else ""
-            await self.keep({"sessions": sessions})
+        self._waited |= run.is_paused
+        if self._waited or sends_history(self._agent):
+            # Agno makes records out of sets: their order follows the hash seed.
+            kept = json.dumps(self._db._sessions, sort_keys=True) if self._db else ""
+            await self.keep({"sessions": kept})
         if run.is_paused:
             return await self._decide(run)
         if run.status == RunStatus.error:
@@ -134,12 +141,10 @@ class _Life(Life):
 
 
 async def _executed(call: FunctionCall) -> Any:
-    given = call.call_id or ""
-    # Of the Responses API it is the id of the item, which is not the id of the call.
-    _CALL_ID.set("" if given.startswith(_ITEM) else given)
+    # Of the Responses API it is the id of the item (`fc_`), which is not the id of the call.
+    _CALL_ID.set("" if (given := call.call_id or "").startswith("fc_") else given)
     return await _execute(call)
 
 
-_ITEM = "fc_"
 _execute = FunctionCall.aexecute
 FunctionCall.aexecute = _executed

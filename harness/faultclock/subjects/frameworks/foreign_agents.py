@@ -18,7 +18,7 @@ from faultclock.subjects.frameworks.own_tools import mapping_in, own_tool
 from faultclock.subjects.ports import Reply, Surroundings
 from faultclock.subjects.reading import reply_of
 
-__all__ = ["live", "tools_of"]
+__all__ = ["live", "own_session", "tools_of"]
 
 #: What an error of a tool or a store is named in the process: as an operating system names it.
 _CODES: Mapping[type[Exception], str] = {
@@ -45,6 +45,12 @@ def tools_of(agent: Export) -> tuple[ToolScript, ...]:
         if one is not None:
             by_name.setdefault(one.name, one)
     return tuple(by_name.values())
+
+
+def own_session(agent: Export, _: Any) -> str:
+    """Return the class of what keeps its session, as the host says it."""
+    assert agent.agent is not None, "it is an agent"
+    return str(agent.agent.get("session", ""))
 
 
 def live(agent: Export, surroundings: Surroundings) -> Any:

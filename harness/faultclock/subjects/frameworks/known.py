@@ -17,7 +17,7 @@ from faultclock.subjects.ports import Surroundings
 
 
 class Framework(Protocol):
-    """What a file of a framework has."""
+    """What a file of a framework has; `AgentTarget` asks for more where it is there."""
 
     def tools_of(self, agent: Any) -> tuple[ToolScript, ...]:
         """Return what the agent's own tools declare of themselves."""
@@ -41,6 +41,8 @@ class Known:
         distributions: names of the libraries whose versions belong in a trace; a program of another
             language says its own.
         style: whether its turns are coroutines.
+        session: what the check does for an agent that has nothing of its own to keep its session,
+            and the user's own program has to do; empty: nothing.
         remedies: which of its options mends a broken requirement of `common`, by the id of that.
             Each stands in the source of the versions in docs/agents.md.
         mcp_remedies: the same, of an agent with MCP servers alone.
@@ -59,6 +61,7 @@ class Known:
     extra: str
     distributions: tuple[str, ...]
     style: Literal["async", "sync"] = "async"
+    session: str = ""
     remedies: Mapping[str, str] = field(default_factory=dict)
     mcp_remedies: Mapping[str, str] = field(default_factory=dict)
     unreachable: tuple[str, ...] = ()
@@ -79,6 +82,7 @@ FRAMEWORKS = (
         name="OpenAI Agents SDK",
         extra="openai-agents",
         distributions=("openai-agents",),
+        session="gave it a Session: your own program must pass one to Runner.run",
         remedies={
             "COMMON-END-03": "In the OpenAI Agents SDK: function_tool(timeout=30).",
             "COMMON-RESULT-05": "In the OpenAI Agents SDK, where the tool does not exist:"
@@ -97,6 +101,7 @@ FRAMEWORKS = (
         name="Pydantic AI",
         extra="pydantic-ai",
         distributions=("pydantic-ai-slim",),
+        session="stored its messages: your own program must, and pass message_history",
         remedies={
             "COMMON-END-03": "In Pydantic AI: Agent(tool_timeout=30).",
             "COMMON-RESULT-05": "In Pydantic AI: raise ToolFailed or ModelRetry in the tool.",
@@ -111,6 +116,7 @@ FRAMEWORKS = (
         name="LangGraph",
         extra="langgraph",
         distributions=("langgraph",),
+        session="gave it a checkpointer: your own program must",
         remedies={
             "COMMON-END-01": 'In LangChain: init_chat_model("openai:...", timeout=60).',
             "COMMON-END-03": "In LangGraph: step_timeout of the compiled graph, in seconds.",
@@ -135,6 +141,7 @@ FRAMEWORKS = (
         name="Agno",
         extra="agno",
         distributions=("agno",),
+        session="gave it a db that lasts: your own program must",
     ),
     Known(
         package="strands",
@@ -143,6 +150,7 @@ FRAMEWORKS = (
         name="Strands",
         extra="strands",
         distributions=("strands-agents",),
+        session="gave it a session manager: your own program must",
         streams="always",
     ),
     Known(
@@ -161,6 +169,7 @@ FRAMEWORKS = (
         name="LlamaIndex",
         extra="llama-index",
         distributions=("llama-index-core",),
+        session="stored its memory: your own program must, and pass it as memory",
         streams="always",
     ),
     Known(
@@ -170,6 +179,7 @@ FRAMEWORKS = (
         name="AutoGen",
         extra="autogen",
         distributions=("autogen-agentchat",),
+        session="stored what save_state returns: your own program must, and call load_state",
     ),
     Known(
         package="google.adk",
@@ -178,6 +188,8 @@ FRAMEWORKS = (
         name="Google ADK",
         extra="google-adk",
         distributions=("google-adk",),
+        session="stored its session: your own program must give the Runner a session"
+        " service that lasts",
         remedies={
             "COMMON-END-04": "In Google ADK: RunConfig(max_llm_calls=25), which is 500 by default.",
         },
@@ -189,6 +201,7 @@ FRAMEWORKS = (
         name="smolagents",
         extra="smolagents",
         distributions=("smolagents",),
+        session="stored the steps of its memory: your own program must",
         # A list of harnesses (huggingface_hub 1.x, utils/_detect_agent.py, 196).
         unreachable=("huggingface.co",),
         style="sync",
@@ -200,6 +213,8 @@ FRAMEWORKS = (
         name="AFK",
         extra="",
         distributions=("afk-py",),
+        session="stored its memory: your own program must give the Runner a memory_store"
+        " that lasts",
         remedies={
             "COMMON-END-03": "In AFK: @tool(timeout=30).",
             "COMMON-LAYER-01": "In AFK: AFK_LLM_MAX_RETRIES=0 in the environment, which leaves the"
@@ -213,6 +228,7 @@ FRAMEWORKS = (
         name="OpenAI Agents SDK for Node",
         extra="",
         distributions=(),
+        session="gave it a session: your own program must pass one to run",
         remedies={
             "COMMON-END-03": "In the OpenAI Agents SDK: tool({ timeoutMs: 30_000, ... }).",
             "COMMON-RESULT-05": "In the OpenAI Agents SDK, where the tool does not exist:"
@@ -228,6 +244,7 @@ FRAMEWORKS = (
         name="LangGraph for Node",
         extra="",
         distributions=(),
+        session="gave it a checkpointer: your own program must",
         style="sync",
         streams=True,
     ),

@@ -18,17 +18,18 @@ from langgraph.types import Command, Interrupt
 from faultclock.errors import SubjectError
 from faultclock.model.scenario.tool_script import ToolScript
 from faultclock.subjects.frameworks.deps import default_deps
-from faultclock.subjects.frameworks.langgraph_interrupts import asks, resumption, reviewed
+from faultclock.subjects.frameworks.langgraph_interrupts import asks, resumption
 from faultclock.subjects.frameworks.langgraph_mcp import servers_of
+from faultclock.subjects.frameworks.langgraph_middleware import guards_in, reviewed
 from faultclock.subjects.frameworks.langgraph_parts import tools_in
-from faultclock.subjects.frameworks.langgraph_saver import StoreSaver
+from faultclock.subjects.frameworks.langgraph_saver import StoreSaver, own_session
 from faultclock.subjects.frameworks.langgraph_style import blocks
 from faultclock.subjects.frameworks.langgraph_tools import declared_tools, observe, waiting_call
 from faultclock.subjects.frameworks.life import Life, as_json, each, there
 from faultclock.subjects.ports import Reply, Surroundings
 from faultclock.subjects.reading import NO_REASON, reply_of
 
-__all__ = ["blocks", "check", "live", "servers_of", "tools_of"]
+__all__ = ["blocks", "check", "live", "own_session", "servers_of", "tools_of"]
 
 _Graph = Pregel[Any, Any, Any, Any]
 
@@ -71,7 +72,7 @@ class _Life(Life):
         if graph.checkpointer is None:
             graph.checkpointer = self._saver = StoreSaver(self)
         tools = [tool for tool, _ in tools_in(graph)]
-        self._asking = {tool.name: tool for tool in tools if asks(tool)}
+        self._asking = guards_in(graph) | {tool.name: tool for tool in tools if asks(tool)}
         self._asked_about: set[str] = set()
         for tool in tools:
             observe(tool, self.tools, lambda: self.blocking)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from langchain_core.tools import BaseTool
@@ -38,6 +38,12 @@ def asks(tool: BaseTool) -> bool:
     )
 
 
+def interrupts(function: Any) -> bool:
+    """Return whether a tool, or a function around one, asks a person somewhere."""
+    tree, uses = _source(function)
+    return uses and tree is not None and any(map(_asks, ast.walk(tree)))
+
+
 def heeds(tool: BaseTool) -> bool:
     """Return whether a tool that asks reads the answer: else it acts after a no as well."""
     tree, _ = _source(tool)
@@ -58,7 +64,7 @@ def _asks(value: ast.AST) -> bool:
     return isinstance(value, ast.Call) and _is_interrupt(value.func)
 
 
-def resumption(asked: Interrupt, tool: BaseTool | None, why_not: str) -> Any:
+def resumption(asked: Interrupt, tool: Any, why_not: str) -> Any:
     """Return what `interrupt()` returns for a yes or a no, in the form that the tool reads.
 
     Args:
@@ -83,23 +89,6 @@ def resumption(asked: Interrupt, tool: BaseTool | None, why_not: str) -> Any:
     }
 
 
-async def reviewed(approved: Callable[..., Awaitable[str]], actions: Any, configs: Any) -> Any:
-    """Return what the person decides on calls that a middleware of LangChain holds back."""
-    reviews = {item["action_name"]: item for item in configs}
-    decisions: list[dict[str, Any]] = []
-    for action in actions:
-        why_not = await approved(action["name"], action["args"], None)
-        allowed = reviews.get(action["name"], {}).get("allowed_decisions", ("approve",))
-        edited = {"name": action["name"], "args": action["args"]}
-        yes = (
-            {"type": "approve"}
-            if "approve" in allowed
-            else {"type": "edit", "edited_action": edited}
-        )
-        decisions.append({"type": "reject", "message": why_not} if why_not else yes)
-    return {"decisions": decisions}
-
-
 def says_no(value: Any) -> bool:
     """Return whether what a tool was resumed with is a no."""
     values = value.values() if isinstance(value, Mapping) else (value,)
@@ -116,9 +105,12 @@ def _member(key: str, said: str, why_not: str) -> Any:
 
 
 def _keys(nodes: list[ast.AST]) -> Iterator[str]:
-    """Yield the members that code reads of an answer."""
+    """Yield the members that code reads of an answer, and not of what it was called with."""
+    given = {node.arg for node in nodes if isinstance(node, ast.arg)}
     for node in nodes:
         key: ast.AST | None = None
+        if _root(node) in given:
+            continue
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             # What it would take from its own arguments, in place of those it was called with.
             key = node.args[0] if node.func.attr == "get" and len(node.args) == 1 else None
@@ -128,12 +120,19 @@ def _keys(nodes: list[ast.AST]) -> Iterator[str]:
             yield key.value
 
 
-def _source(tool: BaseTool | None) -> tuple[ast.FunctionDef | ast.AsyncFunctionDef | None, bool]:
+def _root(node: Any) -> str | None:
+    """Return the name at the beginning of `name.member["key"].get("key")`."""
+    while isinstance(node, ast.Attribute | ast.Subscript | ast.Call):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return getattr(node, "id", None)
+
+
+def _source(tool: Any) -> tuple[ast.FunctionDef | ast.AsyncFunctionDef | None, bool]:
     """Return the function of a tool as it is written, and whether it can interrupt."""
-    function: Any = getattr(tool, "func", None) or getattr(tool, "coroutine", None)
-    if function is None:
+    function: Any = getattr(tool, "func", None) or getattr(tool, "coroutine", None) or tool
+    function = inspect.unwrap(function) if callable(function) else None
+    if not hasattr(function, "__globals__"):
         return None, False
-    function = inspect.unwrap(function)
     uses = interrupt in function.__globals__.values()
     try:
         (tree,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body

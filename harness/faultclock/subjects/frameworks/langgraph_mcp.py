@@ -19,8 +19,9 @@ from langgraph.pregel import Pregel
 
 from faultclock.errors import SubjectError
 from faultclock.model.scenario.service_host import ServiceHost
+from faultclock.subjects.frameworks.langgraph_middleware import reviewed_in
 from faultclock.subjects.frameworks.langgraph_parts import tools_in
-from faultclock.subjects.frameworks.langgraph_tools import is_mcp, reviewed_in
+from faultclock.subjects.frameworks.langgraph_tools import is_mcp
 from faultclock.subjects.frameworks.mcp_tools import McpClient, refuse_unsaid, server_of
 
 _ADAPTERS = "langchain_mcp_adapters"

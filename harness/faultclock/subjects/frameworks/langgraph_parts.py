@@ -35,6 +35,16 @@ def parts_of(graph: Pregel[Any, Any, Any, Any]) -> list[tuple[Any, tuple[str, ..
     return list(seen.values())
 
 
+def hooks_of(graph: Pregel[Any, Any, Any, Any]) -> list[Any]:
+    """Return the user's functions that stand around the calls of its tools."""
+    seen: dict[int, tuple[Any, tuple[str, ...]]] = {}
+    for node in [part for part, _ in parts_of(graph) if isinstance(part, ToolNode)]:
+        for hook in (node._wrap_tool_call, node._awrap_tool_call):
+            _follow(hook, seen, ())
+    functions = [part for part, _ in seen.values() if isinstance(part, FunctionType)]
+    return [function for function in functions if not is_installed(function)]
+
+
 def tools_in(graph: Pregel[Any, Any, Any, Any]) -> list[tuple[BaseTool, tuple[str, ...]]]:
     """Return its tools, those of a name once, and what the model has to call first."""
     by_name: dict[str, tuple[BaseTool, tuple[str, ...]]] = {}

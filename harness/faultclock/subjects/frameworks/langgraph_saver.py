@@ -9,8 +9,13 @@ from typing import Any
 
 from langgraph.checkpoint.memory import InMemorySaver
 
-from faultclock.subjects.frameworks.life import Life, ended
+from faultclock.subjects.frameworks.life import Life, ended, kind_of
 from faultclock.subjects.frameworks.pickled import pickled, unpickled
+
+
+def own_session(graph: Any, context: Any) -> str:  # noqa: ARG001 - of the port
+    """Return the class of the checkpointer that a graph was compiled with."""
+    return kind_of(graph.checkpointer)
 
 
 class StoreSaver(InMemorySaver):

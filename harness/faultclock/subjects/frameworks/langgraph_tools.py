@@ -12,7 +12,8 @@ from langgraph.pregel import Pregel
 
 from faultclock.model.scenario.tool_script import ToolScript
 from faultclock.subjects.frameworks.langgraph_interrupts import asks, heeds, says_no
-from faultclock.subjects.frameworks.langgraph_parts import parts_of, tools_in
+from faultclock.subjects.frameworks.langgraph_middleware import guards_in, reviewed_in
+from faultclock.subjects.frameworks.langgraph_parts import tools_in
 from faultclock.subjects.frameworks.own_tools import OwnTools, own_tool
 
 #: Where LangGraph has what a task was resumed with.
@@ -21,22 +22,12 @@ _SCRATCHPAD = "__pregel_scratchpad"
 
 def declared_tools(graph: Pregel[Any, Any, Any, Any]) -> Iterator[ToolScript | None]:
     """Yield what each tool declares but those of MCP servers; None: no model could call it."""
-    reviewed = reviewed_in(graph)
+    reviewed = reviewed_in(graph) | guards_in(graph).keys()
     for tool, through in tools_in(graph):
         if is_mcp(tool):
             continue
         gated = tool.name in reviewed or asks(tool)
         yield own_tool(tool.name, tool.description, schema_of(tool), gated=gated, through=through)
-
-
-def reviewed_in(graph: Pregel[Any, Any, Any, Any]) -> set[str]:
-    """Return the names of the tools for which the middleware of LangChain asks a person."""
-    return {
-        name
-        for part, _ in parts_of(graph)
-        for name, wanted in (getattr(part, "interrupt_on", None) or {}).items()
-        if wanted
-    }
 
 
 def is_mcp(tool: BaseTool) -> bool:

@@ -171,6 +171,11 @@ def as_json(value: Any) -> str:
     return to_json(value, fallback=str).decode()
 
 
+def kind_of(value: object) -> str:
+    """Return the class of what keeps a session of the user's; empty where nothing does."""
+    return "" if value is None or isinstance(value, bool) else type(value).__name__
+
+
 async def there(value: Any) -> Any:
     """Return a value, which has to be awaited where there is an event loop."""
     return await value if isinstance(value, Awaitable) else value

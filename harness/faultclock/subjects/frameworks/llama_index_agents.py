@@ -62,15 +62,21 @@ def live(agent: Any, surroundings: Surroundings) -> Life:
 
 
 def _tools(agent: Any) -> Iterator[tuple[Any, tuple[str, ...]]]:
-    """Yield each tool once, and the handoff to its agent; agents of a workflow may share some."""
+    """Yield each tool once, and the handoffs to its agent; agents of a workflow may share some."""
     several = isinstance(agent, AgentWorkflow)
     agents = agent.agents if several else {"": agent}
     first = agent.root_agent if several else ""
+    ways: dict[str, tuple[str, ...]] = {first: ()}
     found: dict[int, tuple[Any, tuple[str, ...]]] = {}
-    for name in sorted(agents, key=lambda name: name != first):
-        through = () if name == first else (way("handoff", to_agent=name, reason="It can."),)
+    # An agent hands off to those that it names, or else to any: the shortest way is found first.
+    for name, through in (reached := list(ways.items())):
         for tool in agents[name].tools or ():
             found.setdefault(id(tool), (tool, through))
+        may = agents[name].can_handoff_to
+        for other in agents if may is None else may:
+            if other in agents and other not in ways:
+                ways[other] = (*through, way("handoff", to_agent=other, reason="It can."))
+                reached.append((other, ways[other]))
     yield from found.values()
 
 

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from typing import Any, get_args
 
 from agents import Agent, RunConfig, Runner, RunState
-from agents.memory.session import Session
 from agents.result import RunResultBase
 
 from faultclock.model.scenario.tool_script import ToolScript
@@ -18,12 +17,12 @@ from faultclock.subjects.frameworks.deps import default_deps
 from faultclock.subjects.frameworks.life import Life, as_json
 from faultclock.subjects.frameworks.mcp_tools import Opened
 from faultclock.subjects.frameworks.openai_agents_mcp import servers_of
-from faultclock.subjects.frameworks.openai_sessions import StoreSession
+from faultclock.subjects.frameworks.openai_sessions import StoreSession, own_session
 from faultclock.subjects.frameworks.openai_tools import functions_of, observe
 from faultclock.subjects.frameworks.own_tools import mapping_in, own_tool
 from faultclock.subjects.ports import Reply, Surroundings
 
-__all__ = ["check", "live", "servers_of", "tools_of"]
+__all__ = ["check", "live", "own_session", "servers_of", "tools_of"]
 
 _UNTRACED = RunConfig(tracing_disabled=True)
 #: The event of a stream that adds text to the answer, whichever API the model speaks.
@@ -68,7 +67,7 @@ def live(agent: Agent[Any], surroundings: Surroundings, given: Any = None) -> Li
 
 def _context(agent: Agent[Any], given: Any) -> Any:
     declared: Any = get_args(getattr(agent, "__orig_class__", None))
-    handed = None if isinstance(given, Session) else given
+    handed = None if own_session(agent, given) else given
     return default_deps(declared[0] if declared else None, handed, "a context")
 
 
@@ -76,7 +75,7 @@ class _Life(Life):
     def __init__(self, agent: Agent[Any], surroundings: Surroundings, given: Any) -> None:
         super().__init__(surroundings)
         self._agent, self._context = agent, _context(agent, given)
-        self._own = given if isinstance(given, Session) else None
+        self._own = given if own_session(agent, given) else None
         self._session = StoreSession(self, self._own, surroundings.folder)
         for tool, _ in functions_of(agent):
             observe(tool, self.tools)

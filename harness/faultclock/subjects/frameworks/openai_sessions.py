@@ -6,12 +6,17 @@ import json
 from pathlib import Path
 from typing import Any
 
-from agents.memory.session import SessionABC
+from agents.memory.session import Session, SessionABC
 
-from faultclock.subjects.frameworks.life import Life
+from faultclock.subjects.frameworks.life import Life, kind_of
 
 #: A file beside the user's database, as an application would have it.
 _WAITING = "waiting_run.json"
+
+
+def own_session(agent: Any, given: Any) -> str:  # noqa: ARG001 - of the port
+    """Return the class of the session that the user hands over beside the agent."""
+    return kind_of(given) if isinstance(given, Session) else ""
 
 
 class StoreSession(SessionABC):  # type: ignore[misc]  # stands in an environment of its own

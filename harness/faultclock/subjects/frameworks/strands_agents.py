@@ -19,7 +19,7 @@ from strands.session.repository_session_manager import RepositorySessionManager
 from strands.tools.decorator import DecoratedFunctionTool
 
 from faultclock.model.scenario.tool_script import ToolScript
-from faultclock.subjects.frameworks.life import Life
+from faultclock.subjects.frameworks.life import Life, kind_of
 from faultclock.subjects.frameworks.own_tools import own_tool
 from faultclock.subjects.frameworks.strands_sessions import MemoryRepository
 from faultclock.subjects.ports import Reply, Surroundings
@@ -38,6 +38,11 @@ def tools_of(agent: Agent) -> tuple[ToolScript, ...]:
     specs = [tool.tool_spec for tool in agent.tool_registry.registry.values()]
     found = (own_tool(it["name"], it["description"], it["inputSchema"]["json"]) for it in specs)
     return tuple(tool for tool in found if tool is not None)
+
+
+def own_session(agent: Agent, _: Any) -> str:
+    """Return the class of the session manager that the agent was made with."""
+    return kind_of(agent._session_manager)
 
 
 def live(agent: Agent, surroundings: Surroundings) -> Life:

@@ -23,7 +23,8 @@ async function agentOf(value, file) {
   if (!framework) return undefined;
   const opened = await framework.open(value, file);
   found.set(value, { framework, opened });
-  return { package: name, kind: framework.kind, tools: await framework.toolsOf(value, opened) };
+  const session = framework.sessionOf?.(value)?.constructor?.name ?? '';
+  return { package: name, kind: framework.kind, session, tools: await framework.toolsOf(value, opened) };
 }
 
 let life = null;

@@ -184,4 +184,6 @@ class Life {
 
 const live = (agent, packages, session) => new Life(agent, packages, session);
 
-module.exports = { kind: 'Pregel', has, open, toolsOf, live };
+const sessionOf = agent => graphOf(agent).checkpointer || null;
+
+module.exports = { kind: 'Pregel', has, open, sessionOf, toolsOf, live };

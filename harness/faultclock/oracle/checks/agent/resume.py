@@ -134,6 +134,9 @@ def _fault(row: ResumeRow, errors: tuple[str, ...], start: Call) -> tuple[str, s
 )
 def history_kept(history: History, model: ErrorModel) -> Verdicts:
     """Judge the first request of each life that resumes."""
+    if "no-history" in history.trace.header.subject.lacks:
+        yield otherwise("it declares that it sends the model no earlier turn")
+        return
     for life, start in _resumes(history):
         request = first_request(history, life=life.number)
         if not start.returned or request is None or _is_stale(history, start):

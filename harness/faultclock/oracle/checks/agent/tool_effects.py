@@ -3,8 +3,9 @@
 Effect and reply are apart. A tool may have done its work and say that it failed (commit-then-fail),
 or say so first and do it afterwards (fail-then-commit); only the tool's contract may then allow
 another execution. After a crash nothing of an earlier process is done again, unless the model was
-given its outcome and asked for it anew: a runtime that forgets a turn with its effects
-lets the model ask for them once more. A turn that begins anew forgets them likewise.
+given its outcome and asked for it anew, or a person has said yes to it since: a runtime that
+forgets a turn with its effects lets the model ask for them once more. A turn that begins anew
+forgets them likewise.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.trace.trace import TraceEvent
 from faultclock.oracle.check import Verdicts, Violation, also, broken, check, held
 from faultclock.oracle.facts.history import History
+from faultclock.oracle.facts.permissions import is_about
 from faultclock.oracle.facts.stored_state import first_request, keeps_sessions
 from faultclock.oracle.facts.tool_messages import told_of
 from faultclock.oracle.facts.turn_facts import Answer, Execution, ToolCall
@@ -108,6 +110,8 @@ def _asked_twice(
     demanded = also(model, "tools.effects.anew")
     if not demanded or owner is None or earlier.call != execution.call:
         return
+    if _agreed_since(history, first, execution):
+        return
     answer = _answer_with(history, owner)
     asked = answer.attempt.asked
     if asked is None or asked.seq < first.effect.seq:
@@ -148,14 +152,18 @@ def _after_crash(
         return
     owner = history.asker_of(execution)
     asked_anew = owner is not None and owner.life == execution.life
+    if model.tool_calls is None and _agreed_since(history, first, execution):
+        return
     if earlier.tool_call == execution.tool_call and (model.tool_calls or asked_anew):
         # The very same call, executed again: ordering rules of the model say that of any execution.
         return
     if owner is not None and asked_anew:
         call = history.call(earlier.call)
-        if _was_told(history, owner, earlier) or (call is not None and call.crashed is None):
+        begins_anew = "no-history" in history.trace.header.subject.lacks
+        over = begins_anew or (call is not None and call.crashed is None)
+        if over or _was_told(history, owner, earlier):
             # The model knew what had become of the first one, and wanted it all the same; or its
-            # turn was over before the crash.
+            # turn was over before the crash, as each one is of an agent that sends no history.
             return
     yield broken(
         also(model, "tools.effects.crash"),
@@ -205,6 +213,19 @@ def _is_judged_after_crash(history: History, model: ErrorModel) -> bool:
         return model.tool_calls.after_crash != "not_judged"
     kept = any(keeps_sessions(history, life.number) for life in history.lives)
     return kept and bool(also(model, "tools.effects.crash"))
+
+
+def _agreed_since(history: History, first: _Happened, execution: Execution) -> bool:
+    """Return whether a person was asked about a call after the first effect, and said yes."""
+    return any(
+        prompt.life == execution.life
+        and prompt.shown.seq > first.effect.seq
+        and prompt.accepted is not None
+        and prompt.accepted.answer == "approved"
+        and prompt.accepted.at_ns <= execution.called.at_ns
+        and is_about(history, prompt, execution, same=False)
+        for prompt in history.prompts
+    )
 
 
 def _was_told(history: History, call: ToolCall, earlier: Execution) -> bool:

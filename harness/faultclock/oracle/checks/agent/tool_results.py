@@ -4,7 +4,7 @@ tools.told          each result says what became of the call: its value, the ite
                     typed error, and nothing of the runtime's insides
 tools.failure-told  the result of a call that failed, or never ran, does not look like a success
 tools.result-kept   the result of a call that went well holds what the tool returned
-tools.secrets       no result of a call that failed holds a secret
+tools.secrets       no result of a call, failed or good, holds a secret
 
 The last three ask for no shape: a text is as good as JSON. A result is a finding only where it
 cannot be read as a failure: it is empty, or it is what a success says.
@@ -270,14 +270,23 @@ def result_kept(history: History, model: ErrorModel) -> Verdicts:
 @check(
     "tools.secrets",
     title="No secret in what the model reads",
-    says="The result of a tool call that failed holds no secret.",
-    unjudged="no result of a failed tool call reached the model",
+    says="Neither the result of a tool call that failed nor that of any other holds a secret.",
+    unjudged="no result of a tool call reached the model",
     role="runtime",
 )
 def secrets(history: History, model: ErrorModel) -> Verdicts:
-    """Judge whether the runtime's words for a failure hold a secret."""
-    requirements = also(model, "tools.secrets")
+    """Judge whether the runtime's words for a failure, or what a tool returned, hold a secret."""
+    requirements, of_values = also(model, "tools.secrets"), also(model, "tools.secrets.value")
     rule = AudienceRule(id="model", never=("secret",), requirement="")
+    for result in results_of(history, model) if of_values else ():
+        if result.is_whole and result.fate.kind in ("good", "partial"):
+            yield held(*of_values)
+            if leaks(rule, result.content):
+                expected = "a result for the model without an API key in it"
+                observed = f"the result of {result.call.name}, a good one, holds an API key"
+                hint = "Return what the model needs of it: no headers, settings or addresses."
+                violation = _broken(result, of_values, expected, observed, hint=hint)
+                yield replace(violation, cause=f"the result of {result.call.name} holds a key")
     for result in _failed(history, model):
         yield held(*requirements)
         if leaks(rule, result.content):

@@ -115,11 +115,18 @@ def ends(history: History, model: ErrorModel) -> Verdicts:
         yield held(*requirements)
         if call.over is None:
             waits_for = _waits_for(history, call, held_by)
+            limited = held_by == "model" and _is_limited(history, call)
             yield broken(
                 requirements,
                 call=call.id,
                 expected="the call returns or raises",
-                observed=_unended(history, call, held_by, waits_for),
+                observed=(
+                    "a limit ended an agent that is a tool, and the turn had not met its own yet"
+                    if limited
+                    else _unended(history, call, held_by, waits_for)
+                ),
+                # Each agent has its own limit: their requests together show none.
+                inconclusive=limited,
                 events=(call.start.seq, *(call.attempts[-1].events if call.attempts else ())),
                 hint="Give every wait a deadline: connecting, reading, and the call as a whole.",
                 cause=waits_for,
@@ -135,6 +142,21 @@ def _held_by(history: History, call: Call) -> str:
         return "person"
     goes_on = call.over is not None or history.trace.footer.ending == _LIMIT
     return "model" if goes_on and any(item.tool_calls for item in call.attempts) else "any"
+
+
+def _is_limited(history: History, call: Call) -> bool:
+    """Return whether an agent that is a tool ended although the model asked for more.
+
+    The one that had asked such an agent went on after that.
+    """
+    answers = [item for item in history.answers if item.in_call is call]
+    return any(
+        item.next is None
+        and asker.next is not None
+        and asker.next.start.seq > item.attempt.start.seq
+        for number, item in enumerate(answers)
+        for asker in answers[:number]
+    )
 
 
 def _waits_for(history: History, call: Call, held_by: str) -> str:

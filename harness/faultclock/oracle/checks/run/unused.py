@@ -150,4 +150,13 @@ def _shown(history: History, word: str) -> tuple[str, list[TraceEvent]]:
             return "it asked a person before a tool", shown
         case "no-sessions":
             return "it stored its session", history.of("store.asked")
+        case "no-history":
+            turns = [call.attempts[0].asked for call in history.calls if call.attempts]
+            return "it sent an earlier message of the user", [
+                event for event in turns if event is not None and _users(event) > _users(turns[0])
+            ]
     return "", []
+
+
+def _users(request: TraceEvent | None) -> int:
+    return sum(item["role"] == "user" for item in (request.messages if request else ()))

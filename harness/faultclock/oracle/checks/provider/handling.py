@@ -30,6 +30,12 @@ _DECODERS = frozenset({"json.decoder.JSONDecodeError", "UnicodeDecodeError"})
 _SHOWN = 120
 #: Endings of a run: nothing is left that could wake anybody, and its time is up.
 _NOTHING_LEFT = "deadlock"
+#: How a run was over in which a call hung, in words.
+_HUNG = {
+    "deadlock": "and nothing was left that could have ended it",
+    "livelock": "and went on without any time passing",
+}
+_HUNG_ELSE = "when the run was stopped"
 _LIMIT = "virtual_time_limit"
 #: What never comes, where a turn waits for it.
 _NEVER = {
@@ -120,7 +126,7 @@ def ends(history: History, model: ErrorModel) -> Verdicts:
                 call=call.id,
                 expected="the call returns or raises",
                 observed=_unended(history, call, held_by, waits_for),
-                events=(call.start.seq, *(call.attempts[-1].events if call.attempts else ())),
+                events=(call.start.seq, *(call.last.events if call.last is not None else ())),
                 hint="Give every wait a deadline: connecting, reading, and the call as a whole.",
                 cause=waits_for,
             )
@@ -142,7 +148,7 @@ def _waits_for(history: History, call: Call, held_by: str) -> str:
     if history.trace.footer.ending != _NOTHING_LEFT:
         return ""
     if held_by == "any":
-        unanswered = bool(call.attempts) and call.attempts[-1].outcome == "open"
+        unanswered = any(attempt.outcome == "open" for attempt in call.attempts)
         return "the call waits for an answer that never comes" if unanswered else ""
     return _NEVER.get(held_by, "")
 
@@ -157,7 +163,7 @@ def _unended(history: History, call: Call, held_by: str, waits_for: str) -> str:
         asked = sum(bool(attempt.tool_calls) for attempt in call.attempts)
         said = f"the model asked for tools {asked} times in {lasted}, and no limit ended the turn"
     else:
-        said = f"it had not ended after {lasted}, at the {footer.ending.replace('_', ' ')}"
+        said = f"it had not ended after {lasted}, {_HUNG.get(footer.ending, _HUNG_ELSE)}"
     return "; ".join((said, *footer.detail))
 
 
@@ -219,7 +225,7 @@ def unreadable(history: History, model: ErrorModel) -> Verdicts:
 
 
 def _accident(raised: Raised, requirements: tuple[str, ...], hint: str) -> Violation:
-    last = raised.call.attempts[-1] if raised.call.attempts else None
+    last = raised.call.last
     what = "" if last is None or last.signal is None else f": {last.signal}"
     return broken(
         requirements,

@@ -188,12 +188,11 @@ def test_retries_of_layers_are_still_one_request() -> None:
 
 
 def test_lookups_at_once_begin_the_attempt_of_each() -> None:
-    """Their connections are made at one instant, and both count from their own lookup."""
+    """Both are under way before the first one ends; each connect follows a lookup of its own."""
     built = crowd()
     for _ in range(2):
         built.event("network", "net.resolving", host="api.openai.com", call="ask/1")
         built.after("2ms")
-    built.now_ns = 2 * MILLISECOND_NS
     for _ in range(2):
         built.event(
             *("network", "net.resolve"),
@@ -202,10 +201,12 @@ def test_lookups_at_once_begin_the_attempt_of_each() -> None:
             address="192.0.2.1",
             error=None,
         )
-    built.sends("main", MAIN).sends("guard", GUARD).gets("main").gets("guard", text="no").ends()
+    first, second = built.connect("ask/1"), built.connect("ask/1")
+    built.ask(first, "ask/1")
+    built.now_ns -= 10 * MILLISECOND_NS
+    built.ask(second, "ask/1")
     (call,) = (call for call in observe(built.build()).calls if call.is_turn)
-    starts = [attempt.start.at_ns for attempt in call.attempts]
-    assert starts == [0, 2 * MILLISECOND_NS]
+    assert [attempt.start.at_ns for attempt in call.attempts] == [0, 2 * MILLISECOND_NS]
 
 
 def test_a_profile_is_of_one_request() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,8 @@ from faultclock.load.error_model import load_error_model
 from faultclock.model.report.finding import Verdict
 from faultclock.model.trace.trace import Trace, trace_lines
 from faultclock.oracle.judge import judge
+from faultclock.oracle.wire.attempts import observe
+from faultclock.oracle.wire.requests import waited
 from faultclock.run.doctor.abilities import abilities_of
 from faultclock.run.doctor.probe import probe
 from faultclock.run.prepare import prepare
@@ -235,3 +238,65 @@ def test_a_session_by_the_protocol_of_the_sdk_is_one_that_is_used(tmp_path: Path
     assert not any(trace.of_kind("store.asked"))
     found = judge(load_error_model("common"), trace).findings
     assert {item.verdict for item in found} & {Verdict.FAIL, Verdict.INCONCLUSIVE}
+
+
+_GUARDED = """
+from pydantic import BaseModel
+from agents import Agent, GuardrailFunctionOutput, Runner, input_guardrail
+
+
+class Homework(BaseModel):
+    is_homework: bool
+    reasoning: str
+
+
+checker = Agent(name="Checker", instructions="Is it homework?", output_type=Homework)
+
+
+@input_guardrail
+async def no_homework(ctx, agent, input):
+    result = await Runner.run(checker, input, context=ctx.context)
+    return GuardrailFunctionOutput(output_info=result.final_output, tripwire_triggered=False)
+
+
+agent = Agent(name="Support", instructions="You help.", input_guardrails=[no_homework])
+"""
+
+
+@pytest.mark.parametrize(
+    "scenario",
+    [
+        "resume-drift/closed-session-is-resumed",
+        "rate-limits/limited-on-resume",
+        "common/limited-for-ever",
+        "common/closed-for-an-hour",
+        "rate-limits/retry-after-integer",
+        "provider-transient/silent-for-ever",
+        "provider-transient/statuses-without-a-rule",
+    ],
+)
+def test_a_guardrail_that_asks_beside_the_agent_is_no_fault(scenario: str, tmp_path: Path) -> None:
+    """Its request is open at the same time, and is another one."""
+    assert broken_by(tmp_path / "guarded.py", _GUARDED, scenario) == set()
+
+
+def test_a_guardrail_and_its_agent_each_have_the_retries_of_the_sdk(tmp_path: Path) -> None:
+    """Three attempts of one, of which no wait is negative; the other one is cut by its end."""
+    file = tmp_path / "guarded.py"
+    file.write_text(_GUARDED)
+    trace = _played(prepare(f"{file}:agent"), "common/limited-for-ever")
+    (turn,) = (call for call in observe(trace).calls if call.is_turn)
+    by_outcome = {request.outcome: request for request in turn.requests}
+    assert sorted(by_outcome) == ["cut", "raised"]
+    assert len(by_outcome["raised"].attempts) == 3
+    assert {request.is_one_of_several for request in turn.requests} == {True}
+    for request in turn.requests:
+        waits = [waited(*pair) for pair in pairwise(request.attempts)]
+        assert all(wait is not None and wait > 0 for wait in waits)
+
+
+def test_the_retries_of_an_agent_alone_are_one_request() -> None:
+    """As they were: three attempts for one answer."""
+    trace = _played(agent("openai_agents"), "common/limited-for-ever")
+    (turn,) = (call for call in observe(trace).calls if call.is_turn)
+    assert [len(request.attempts) for request in turn.requests] == [3]

@@ -8,7 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faultclock.model.duration import SECOND_NS, format_duration, parse_duration
+from faultclock.model.duration import (
+    SECOND_NS,
+    format_duration,
+    format_roughly,
+    parse_duration,
+)
 
 
 @pytest.mark.parametrize(
@@ -60,3 +65,19 @@ def test_arbitrary_text_gives_a_number_or_a_value_error(text: str) -> None:
     """No other exception leaves the parser."""
     with contextlib.suppress(ValueError):
         assert parse_duration(text) >= 0
+
+
+@pytest.mark.parametrize(
+    ("duration", "shown"),
+    [
+        ("3m36.500622183s", "3m36.5s"),
+        ("1.029999s", "1.02s"),
+        ("496.374ms", "496ms"),
+        ("10m0.02s", "10m"),
+        ("250us", "250us"),
+        ("0s", "0s"),
+    ],
+)
+def test_people_are_shown_no_more_digits_than_they_want(duration: str, shown: str) -> None:
+    """And never a longer time than it was: a wait that is too short stays so."""
+    assert format_roughly(parse_duration(duration)) == shown

@@ -322,3 +322,26 @@ def test_a_requirement_that_the_report_does_not_list_is_read_from_the_finding() 
     bare = cut.runs[0].findings[0].model_copy(update={"requirement": None, "sentence": None})
     (problem,) = problems_of((run("one", bare),), (), ())
     assert (problem.requirement, problem.sentence) == (bare.check, bare.expected)
+
+
+def test_a_crash_of_a_library_is_one_problem_with_the_line_that_called_it() -> None:
+    """Some runs come to its line by way of the user's code, and others do not."""
+    library = Frame(file="sdk/models.py", line=9, function="usage", code="answer.usage", own=False)
+    elsewhere = library.model_copy(update={"line": 40, "code": "answer.id"})
+    inside = _crashed("inside", "no 'usage'", frames=(library,))
+    called = _crashed("called", "no 'usage'", frames=(FRAME, library))
+    another = _crashed("another", "no 'id'", frames=(elsewhere,))
+    (problem,) = problems_of((inside, called), (), model().requirements)
+    assert (problem.runs, problem.source) == (2, SourcePlace(file="client.py", line=14))
+    assert len(problems_of((another, called), (), model().requirements)) == 2
+
+
+def test_how_often_it_was_seen_and_what_stands_in_parentheses_is_no_cause() -> None:
+    """One status is one, whether the error names a code beside it or not."""
+    texts = ("sent again, once, after 429", "sent again, 2 times, after 429 (rate_limit_exceeded)")
+    problems = problems_of(
+        tuple(run(f"run-{at}", finding("T-RETRY-02", text)) for at, text in enumerate(texts)),
+        (),
+        model().requirements,
+    )
+    assert [problem.runs for problem in problems] == [2]

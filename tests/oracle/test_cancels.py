@@ -143,7 +143,7 @@ DUE_NS = 1_020_000_000
 
 
 @pytest.mark.parametrize(
-    ("late_ns", "observed"), [(0, []), (1, ["it ended only 1.020000001s after the cancel"])]
+    ("late_ns", "observed"), [(0, []), (1, ["it ended only 1.02s after the cancel"])]
 )
 def test_a_turn_ends_within_a_second_and_a_round_trip(
     model: ErrorModel, late_ns: int, observed: list[str]
@@ -258,4 +258,4 @@ def test_nothing_new_begins_after_the_time_of_a_cancelled_turn(late_ns: int, cou
     built.now_ns += DUE_NS + late_ns
     built.calls("c2")
     observed = failed(common(), built.ends(TURN))
-    assert sum(item.startswith("tool.called, ") for item in observed) == count
+    assert observed.count("a tool was run 1.02s after the turn was cancelled") == count

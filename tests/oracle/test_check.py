@@ -97,11 +97,11 @@ def test_a_finding_on_a_group_says_which_it_is_about() -> None:
     """In what was observed, or in the reason why nothing was."""
     model = small_model()
     passed, *_ = findings_of(model, "x", outcome_of([held(WAIT)]))
-    assert placed(passed, "here").observed == "here: nothing is wrong"
+    assert placed(passed, "here").observed == "nothing is wrong; here"
     (failed,) = findings_of(model, "x", outcome_of([fault(WAIT)]))
-    assert placed(failed, "here").observed == "here: that"
+    assert placed(failed, "here").observed == "that; here"
     (nothing,) = findings_of(model, "x", outcome_of([], "it is silent"))
-    assert placed(nothing, "here").reason == "here: it is silent"
+    assert placed(nothing, "here").reason == "it is silent; here"
 
 
 def subject(role: str = "provider_adapter", *declares: str) -> SubjectInfo:

@@ -39,6 +39,16 @@ def test_what_begins_after_a_cancel_is_found() -> None:
     assert found(built, "cancel.outcome").requirement == "COMMON-CANCEL-03"
 
 
+def test_a_request_after_a_cancel_is_told_as_one() -> None:
+    """Not as a tool that has run, and not by the name of an event."""
+    built = cancelled("500ms").ends().after("5s")
+    built.ask(built.connect("ask/1"), "ask/1")
+    finding = found(built, "cancel.outcome")
+    assert finding.requirement == "COMMON-CANCEL-04"
+    assert finding.observed.startswith("a request to the model was sent 5.5")
+    assert finding.observed.endswith("s after the turn was cancelled")
+
+
 def test_a_sibling_may_be_stopped_with_a_cancelled_tool() -> None:
     """Whether the cancel of one tool ends the others, runtimes differ on."""
     built = TurnBuilder(cancels=CANCELS).turn().wants("c1 ls", "c2 ls")

@@ -36,7 +36,7 @@ def test_jitter_that_is_drawn_passes(model: ErrorModel, seeds: int) -> None:
     (finding,) = over_seeds(model, seeds, uniform)
     assert finding.verdict is Verdict.PASS
     assert finding.requirement == "STUD-RATE-02"
-    assert finding.observed.startswith(f"tests/by-hand, {seeds} seeds")
+    assert finding.observed.endswith(f"; over {seeds} seeds of tests/by-hand")
 
 
 @pytest.mark.parametrize(

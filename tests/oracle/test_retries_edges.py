@@ -120,7 +120,7 @@ def test_an_endless_call_is_shown_by_its_first_attempts_and_its_last() -> None:
     for _ in range(64):
         built.wait("1s").refused()
     finding = found(built.raises("A/B"), "retries.bounded")
-    assert finding.observed == "65 attempts in 1m5.28s, without giving up"
+    assert finding.observed == "65 attempts in 1m5.2s, without giving up"
     begun = [event.seq for event in built.events if event.kind == "net.connect"]
     assert finding.events == (*begun[:5], begun[-1])
 

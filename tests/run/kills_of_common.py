@@ -73,7 +73,8 @@ AGENTS: dict[str, tuple[str, str]] = {
     "COMMON-STORED-01": ("mini-runtime-forgets-history", "resume-drift/closed-session-is-resumed"),
     "COMMON-STORED-02": ("mini-runtime-saves-the-question-only", "session-store/slow-store"),
     "COMMON-CANCEL-02": ("mini-runtime-cancel-is-a-wish", "approvals/cancel-while-open"),
-    "COMMON-CANCEL-03": ("mini-runtime-backoff-swallows-cancel", "cancellation/during-backoff"),
+    "COMMON-CANCEL-03": ("tests/run/wrong_agents.py:works_on", "cancellation/between-two-tools"),
+    "COMMON-CANCEL-04": ("mini-runtime-backoff-swallows-cancel", "cancellation/during-backoff"),
     # tools
     "COMMON-TOOL-01": ("mini-tool-no-deadline", "tool-contract/silent-service"),
     "COMMON-TOOL-02": ("mini-tool-deaf-to-cancel", "tool-contract/cancel-in-backoff"),
@@ -124,7 +125,7 @@ WHOLE_AGENTS: dict[str, tuple[str, str]] = {
     "call-cut-in-its-arguments": (f"{_WRONG}acts_on_half", "COMMON-CONSENT-03"),
     "cancelled-in-a-backoff-after-an-effect": (
         "mini-runtime-backoff-swallows-cancel",
-        "COMMON-CANCEL-03",
+        "COMMON-CANCEL-04",
     ),
     "down-for-good-after-an-effect": ("mini-runtime-saves-the-question-only", "COMMON-STORED-02"),
     "killed-between-two-effects": (

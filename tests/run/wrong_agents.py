@@ -72,6 +72,22 @@ class _ParserRaises(ReferenceRuntime):
         return super().propose(turn, call_id, name, arguments)
 
 
+class _WorksOn(ReferenceRuntime):
+    """A tool that was still to be considered when the turn was cancelled is run all the same."""
+
+    async def consider(self, turn: StudTurn, call: Call) -> Any:
+        try:
+            return await super().consider(turn, call)
+        except TypedError:
+            self.left = asyncio.ensure_future(self._run_later(call))
+            raise
+
+    async def _run_later(self, call: Call) -> None:
+        await asyncio.sleep(5.0)
+        if call.tool is not None:
+            await call.tool.execute(call.arguments, call_id=call.id)
+
+
 def _bound(id_: str, made: type[ReferenceRuntime]) -> Any:
     return runtime(id=id_, title=id_, declares=DECLARES, inline=True)(made)
 
@@ -80,3 +96,4 @@ begins_anew = _bound("begins-anew", _BeginsAnew)
 gives_up = _bound("gives-up", _GivesUp)
 acts_on_half = _bound("acts-on-half", _ActsOnHalf)
 parser_raises = _bound("parser-raises", _ParserRaises)
+works_on = _bound("works-on", _WorksOn)

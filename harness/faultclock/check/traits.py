@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from faultclock.model.duration import format_duration
+from faultclock.model.duration import format_duration, format_roughly
 from faultclock.model.report.checkup import Trait
 from faultclock.model.report.inferred import Layer, Reaction, RetryProfile, Schedule
 
@@ -154,6 +154,6 @@ def _deadlines(profile: RetryProfile) -> str:
         if name is None:
             continue
         value = item.after_ns.value
-        known = item.after_ns.reason if value is None else format_duration(value)
+        known = item.after_ns.reason if value is None else format_roughly(value)
         parts.append(f"{name}: {known}" if known else "")
     return "; ".join(part for part in parts if part)

@@ -24,6 +24,12 @@ _UNITS_NS = {
     "h": 3_600 * SECOND_NS,
     "d": 86_400 * SECOND_NS,
 }
+#: From which duration on people want no finer steps than these.
+_STEPS_NS = (
+    (60 * SECOND_NS, 100 * MILLISECOND_NS),
+    (SECOND_NS, 10 * MILLISECOND_NS),
+    (MILLISECOND_NS, MILLISECOND_NS),
+)
 _PART = re.compile(r"(\d+(?:\.\d+)?)(ns|us|ms|s|m|h|d)", re.ASCII)
 _PATTERN = r"(?:\d+(?:\.\d+)?(?:ns|us|ms|s|m|h|d))+"
 _WHOLE = re.compile(_PATTERN, re.ASCII)
@@ -60,6 +66,12 @@ def parse_duration(text: object, *, signed: bool = False) -> int:
     if total > _LONGEST_NS:
         raise ValueError(f"{text!r} is longer than 292 years")
     return sign * int(total)
+
+
+def format_roughly(duration_ns: int) -> str:
+    """Return a duration as people want it, and never longer than it is: `3m36.5s`, `140ms`."""
+    step_ns = next((step for least, step in _STEPS_NS if duration_ns >= least), 1)
+    return format_duration(duration_ns // step_ns * step_ns)
 
 
 def format_duration(duration_ns: int) -> str:

@@ -352,7 +352,7 @@ class SeedsJudge:
         if self._unsound:
             reason = f"{self._unsound} of {self._runs} runs prove nothing"
             findings = tuple(spoilt(finding, reason) for finding in findings)
-        where = f"{self._scenario}, {self._runs} seeds"
+        where = f"over {self._runs} seeds of {self._scenario}"
         return tuple(placed(finding, where) for finding in findings)
 
     def exercised(self) -> frozenset[tuple[str, str]]:

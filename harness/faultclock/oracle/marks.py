@@ -12,9 +12,9 @@ from faultclock.oracle.checks.provider.retries import LONG_NS, floor_between
 from faultclock.oracle.facts.history import History
 from faultclock.oracle.retries.plans import plans_of
 from faultclock.oracle.retries.predict import Step, step_legal
-from faultclock.oracle.retries.redo import wait_before
 from faultclock.oracle.wire.attempts import Attempt, Call, Request
 from faultclock.oracle.wire.chain import chain_of
+from faultclock.oracle.wire.requests import wait_before
 
 
 def call_reports(history: History, model: ErrorModel) -> Iterator[CallReport]:

@@ -59,11 +59,11 @@ def spoilt(finding: Finding, reason: str) -> Finding:
 
 
 def placed(finding: Finding, where: str) -> Finding:
-    """Return a finding on a group of runs that says which group it is about."""
+    """Return a finding on a group of runs that says which group it is about, behind all else."""
     if finding.verdict is Verdict.NOT_APPLICABLE:
-        return finding.model_copy(update={"reason": f"{where}: {finding.reason}"})
+        return finding.model_copy(update={"reason": f"{finding.reason}; {where}"})
     observed = finding.observed or "nothing is wrong"
-    return finding.model_copy(update={"observed": f"{where}: {observed}"})
+    return finding.model_copy(update={"observed": f"{observed}; {where}"})
 
 
 def _broken(model: ErrorModel, check: str, violation: Violation) -> Finding:

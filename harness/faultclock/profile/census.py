@@ -25,6 +25,7 @@ from faultclock.model.report.finding import RunReport, Verdict
 from faultclock.model.scenario.provider_script import ProviderScript
 from faultclock.model.trace.trace import Trace, TraceEvent
 from faultclock.oracle.wire.attempts import Attempt, Call, observe
+from faultclock.oracle.wire.requests import waited
 
 #: Longest message kept, in characters: a census says what came out, a report shows all of it.
 _MESSAGE_MAX = 200
@@ -137,7 +138,7 @@ def _conduct(call: Call, trace: Trace, exchanges: _Exchanges) -> CallConduct:
             "call": call.id,
             "stream": stream,
             "attempts": attempts,
-            "waits": _waits(call.attempts),
+            "waits": _waits(call),
             "outcome": outcome,
             "answer": answer,
             "error": error,
@@ -158,14 +159,22 @@ def _seen(attempt: Attempt, call: Call, exchanges: _Exchanges) -> AttemptSeen:
     )
 
 
-def _waits(attempts: Sequence[Attempt]) -> tuple[WaitSeen, ...]:
+def _waits(call: Call) -> tuple[WaitSeen, ...]:
     waits: list[WaitSeen] = []
-    for before, after in pairwise(attempts):
-        waited_ns = None if before.known_ns is None else after.start.at_ns - before.known_ns
+    retried = {
+        after.start.seq: before
+        for request in call.requests
+        for before, after in pairwise(request.attempts)
+    }
+    for number, after in enumerate(call.attempts):
+        before = retried.get(after.start.seq)
+        if before is None:
+            continue
+        waited_ns = waited(before, after)
         headers: Mapping[str, str] = {} if before.signal is None else before.signal.headers
         waits.append(
             WaitSeen(
-                after=len(waits) + 1,
+                after=number,
                 ns=waited_ns,
                 text="unknown" if waited_ns is None else _rounded(waited_ns),
                 asked=headers.get("retry-after"),

@@ -16,7 +16,7 @@ import hashlib
 import re
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from faultclock.model.error_model.error_model import Requirement
 from faultclock.model.error_model.harm import Harm
@@ -44,6 +44,9 @@ _DEVIATES = (Verdict.FAIL, Verdict.WARN)
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 _ID = re.compile(r"\b(?:[a-z]+_)?(?=[a-f]*\d)[0-9a-f]{8,}\b")
 _NUMBER = re.compile(r"\b\d[\d.,]*(?:ns|us|µs|ms|s|m|h|d)?(?:\d[\d.]*(?:ms|s|m|h))*\b")
+#: What follows in parentheses, and how often something was seen.
+_DETAIL = re.compile(r" \([^()]*\)")
+_TIMES = re.compile(r"\b(?:once|twice)\b|# times\b")
 #: Scenarios of the inference: no file leads to them, so any other shows a problem better.
 _INFERRED = "infer/"
 
@@ -114,9 +117,26 @@ def problems_of(
         _problem(key, group, known).model_copy(
             update={"library": library if group.is_beyond(passed=passed) else ""}
         )
-        for key, group in groups.items()
+        for key, group in _joined(groups).items()
     )
     return tuple(sorted(problems, key=_rank))
+
+
+def _joined(groups: Mapping[str, _Group]) -> Mapping[str, _Group]:
+    """Return the groups, an exception that met no line of the user's with the same that did.
+
+    A library that crashes at one line does so whoever called it.
+    """
+    crashes = {key: group.crashed_at for key, group in groups.items()}
+    placed = {
+        where: key for key, where in reversed(crashes.items()) if where and groups[key].is_placed
+    }
+    found: dict[str, _Group] = {}
+    for key, group in groups.items():
+        where = crashes[key]
+        home = key if group.is_placed else placed.get(where or ("",), key)
+        found[home] = group if home not in found else found[home].with_(group)
+    return found
 
 
 @dataclass(slots=True)
@@ -150,6 +170,34 @@ class _Group:
         leaks = self.shown is not None and self.shown.harm is Harm.SECRET
         foreign = self.lines == {False} or (passed and not self.lines)
         return self.placed is None and foreign and not leaks
+
+    @property
+    def is_placed(self) -> bool:
+        """Whether the exception that it is about met a line of the user's."""
+        raised = None if self.shown is None else self.shown.raised
+        return raised is not None and _own(raised.frames) is not None
+
+    @property
+    def crashed_at(self) -> tuple[object, ...] | None:
+        """The type of its exception with the innermost line; None where none is known."""
+        raised = None if self.shown is None else self.shown.raised
+        if raised is None or not raised.frames:
+            return None
+        at = raised.frames[-1]
+        return raised.type, at.file, at.function, at.code or at.line
+
+    def with_(self, other: _Group) -> _Group:
+        """Return both as one; what is shown is of the one that has a line of the user's."""
+        first, second = (self, other) if self.is_placed else (other, self)
+        return replace(
+            first,
+            rows=[*first.rows, *second.rows],
+            orders=first.orders | second.orders,
+            levels=first.levels | second.levels,
+            failing=first.failing | second.failing,
+            lines=first.lines | second.lines,
+            placed=first.placed or second.placed,
+        )
 
     def add(self, seen: _Seen) -> None:
         """Take one more deviation."""
@@ -288,7 +336,8 @@ def _key(seen: _Seen) -> str:
         where = () if place is None else (place.file, place.function, place.code or place.line)
         return _digest("raised", seen.raised.type, *where)
     finding = seen.finding
-    observed = _NUMBER.sub("#", _ID.sub("#", _QUOTED.sub("'…'", _headline(finding.observed))))
+    observed = _QUOTED.sub("'…'", _headline(finding.observed))
+    observed = _TIMES.sub("#", _NUMBER.sub("#", _ID.sub("#", _DETAIL.sub("", observed))))
     cause = (finding.check, finding.requirement, finding.cause or observed)
     waits = seen.run.notes.waits if seen.run.notes is not None else ()
     lines = {(frame.file, frame.line) for wait in waits for frame in wait.frames if frame.own}

@@ -32,6 +32,7 @@ __all__ = [
     "describe",
     "ends_of",
     "event_types",
+    "happened",
     "is_routine",
     "lane_of",
     "mark_of",
@@ -105,6 +106,14 @@ def describe(event: TraceEvent) -> str:
     """Return one short line about an event."""
     text = EVENTS[event.kind].text
     return text.format_map(event.payload) if isinstance(text, str) else text(event)
+
+
+def happened(event: TraceEvent) -> str:
+    """Return in plain words that an event occurred: `a tool was run`."""
+    if event.kind.startswith("declared.") and event.name:
+        return f"there was {event.name}"
+    known = EVENTS.get(event.kind)
+    return (known and known.happened) or f"there was {event.kind}"
 
 
 def lane_of(kind: str, actor: str) -> str:

@@ -21,6 +21,7 @@ from faultclock.model.trace.trace import TraceEvent
 from faultclock.oracle.facts.history import History, once
 from faultclock.oracle.facts.turn_facts import Life
 from faultclock.oracle.wire.attempts import Call
+from faultclock.oracle.wire.grouping import instructions_in
 
 #: Operations of a session store that change it.
 _WRITES = ("write", "append", "write_slot")
@@ -58,14 +59,18 @@ def first_turn(history: History, life: int) -> Call | None:
 
 
 def first_request(history: History, *, life: int) -> TraceEvent | None:
-    """Return the first request that reached the provider in a life, None when none did."""
-    found = [
-        attempt.asked
-        for call in history.calls
-        for attempt in call.attempts
-        if attempt.asked is not None and call.life == life
-    ]
-    return min(found, key=lambda event: event.seq, default=None)
+    """Return the first request that reached the provider in a life, None when none did.
+
+    Of the conversation that its turn returned: a guardrail or a planner has one of its own.
+    """
+    for call in sorted(history.calls, key=lambda call: call.start.seq):
+        asked = [item.asked for item in call.attempts if item.asked is not None]
+        if call.life != life or not asked:
+            continue
+        last = None if call.last is None else call.last.asked
+        own = [it for it in asked if last and instructions_in(it) == instructions_in(last)]
+        return (own or asked)[0]
+    return None
 
 
 def keeps_sessions(history: History, life: int) -> bool:

@@ -16,8 +16,8 @@ from faultclock.model.duration import format_duration
 from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.retry_policy import Interval, Jitter, PolicyRequirements, RetryPolicy
 from faultclock.model.trace.trace import SubjectInfo
-from faultclock.oracle.retries.redo import Act, act_of, in_time, wait_before
-from faultclock.oracle.wire.requests import Attempt, Request
+from faultclock.oracle.retries.redo import Act, act_of, in_time
+from faultclock.oracle.wire.requests import Attempt, Request, wait_before, waited
 from faultclock.oracle.wire.retry_hints import asked_wait
 from faultclock.oracle.wire.signals import Classification, classify
 from faultclock.oracle.wire.timing import VIRTUAL, Timing
@@ -80,9 +80,7 @@ class Step:
     @property
     def waited_ns(self) -> int | None:
         """The wait that was observed; None when there was none, or its start is not known."""
-        if self.next is None or self.attempt.known_ns is None:
-            return None
-        return self.next.start.at_ns - self.attempt.known_ns
+        return None if self.next is None else waited(self.attempt, self.next)
 
     @property
     def requirements(self) -> PolicyRequirements | None:

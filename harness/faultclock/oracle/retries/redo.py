@@ -21,7 +21,6 @@ from faultclock.model.trace.events import Span, ends_of, spans
 from faultclock.model.trace.trace import TraceEvent
 from faultclock.oracle.check import Check, Verdict, Verdicts, also, check, verdict
 from faultclock.oracle.facts.history import History, once
-from faultclock.oracle.wire.requests import Attempt
 
 TryT = TypeVar("TryT")
 
@@ -103,15 +102,6 @@ def judgements(tries: Iterable[Tried[TryT]]) -> Iterator[tuple[Judged, TryT]]:
 def in_time(legal: Interval, longest_ns: int, shortest_ns: int, slack_ns: int) -> bool:
     """Return whether a wait that may be counted in two ways is legal by at least one of them."""
     return longest_ns >= legal.low_ns - slack_ns and shortest_ns <= legal.high_ns + slack_ns
-
-
-def wait_before(attempt: Attempt, following: Attempt) -> int | None:
-    """Return how long the subject waited between two attempts, in nanoseconds; None: not known.
-
-    Counted from the first instant at which it could know of the failure, so it is never too short.
-    """
-    since_ns = attempt.known_ns if attempt.knowable_ns is None else attempt.knowable_ns
-    return None if since_ns is None else following.start.at_ns - since_ns
 
 
 def busy_times(history: History, call: str | None) -> tuple[tuple[int, int], ...]:

@@ -7,9 +7,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from faultclock.model.report.finding import OrderStep
+from faultclock.model.trace.events import happened
 from faultclock.model.trace.trace import TraceEvent
 from faultclock.oracle.rules.joins import Key
-from faultclock.oracle.rules.match import described, field_of
+from faultclock.oracle.rules.match import field_of
 from faultclock.oracle.rules.scope import EVENT, Fault, Stretch, agrees, differs
 
 
@@ -20,7 +21,7 @@ class Absence(Stretch):
         if roles & EVENT:
             self.blame(
                 Fault(
-                    observed=f"there was {described(event)}",
+                    observed=happened(event),
                     proof=(event,),
                     order=(differs(f"no {self.terms.words.event}", event),),
                 )

@@ -10,7 +10,7 @@ An attempt ends when the subject could know: at the last byte, FIN or RST that r
 refusal, or when it closed the connection itself because its deadline had passed.
 
 A provider adapter asks for one answer in a call, unless it makes a conversation first, or polls; a
-runtime asks for several in a turn. Attempts for one answer are a Request (see `requests`), and are
+runtime asks for several in a turn. Attempts for one answer are a Request (see `grouping`), and are
 numbered within it.
 """
 
@@ -19,13 +19,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import zip_longest
 
 from faultclock.model.scenario.scenario import Scenario
 from faultclock.model.trace.events import spans
 from faultclock.model.trace.trace import Trace, TraceEvent
 from faultclock.oracle.wire.exchanges import Draft, Ending, Endings, Wire
-from faultclock.oracle.wire.requests import Attempt, Call, Course, Request, in_requests
+from faultclock.oracle.wire.grouping import Course, in_requests
+from faultclock.oracle.wire.requests import Attempt, Call, Request
 from faultclock.oracle.wire.stops import first_stops, stopped_ns
 from faultclock.oracle.wire.timing import timing_of
 
@@ -62,10 +62,11 @@ def observe(trace: Trace) -> Observation:
             drafts.setdefault(draft.call, []).append(draft)
     staged = _by_call(trace.of_kind("stage.asked"))
     worked = _by_call(trace.of_kind("tool.called", "policy.decided", "interaction.shown"))
+    timing = timing_of(trace)
     endings = Endings(
-        latency_ns=trace.header.scenario.provider.latency,
-        reaction_ns=timing_of(trace).reaction_ns,
+        latency_ns=trace.header.scenario.provider.latency, reaction_ns=timing.reaction_ns
     )
+    late_ns = 0 if timing.exact else timing.late_ns + timing.reaction_ns
     places = places_of(trace.header.scenario)
     found = []
     for id_, call in calls.items():
@@ -73,11 +74,17 @@ def observe(trace: Trace) -> Observation:
         stop_ns = None if call.stop is None else stopped_ns(trace, call.start, call.stop)
         requests = in_requests(
             replace(call, attempts=attempts),
-            Course(staged=staged.get(id_, ()), worked=worked.get(id_, ()), stop_ns=stop_ns),
+            Course(
+                staged=staged.get(id_, ()),
+                worked=worked.get(id_, ()),
+                stop_ns=stop_ns,
+                late_ns=late_ns,
+            ),
             several=_ASKS_FOR_SEVERAL.get(trace.header.scenario.role, False),
         )
-        numbered = tuple(attempt for request in requests for attempt in request.attempts)
-        found.append(replace(call, attempts=numbered, requests=requests))
+        numbered = (attempt for request in requests for attempt in request.attempts)
+        in_order = tuple(sorted(numbered, key=lambda attempt: attempt.start.seq))
+        found.append(replace(call, attempts=in_order, requests=requests))
     return Observation(
         calls=tuple(found),
         problems=tuple(dict.fromkeys(said for said, _ in wire.problems)),
@@ -126,14 +133,21 @@ def _attempts(
     drafts: Sequence[Draft], places: Places, endings: Endings, *, over: bool
 ) -> tuple[Attempt, ...]:
     found: list[Attempt] = []
-    for number, (draft, following) in enumerate(zip_longest(drafts, drafts[1:]), 1):
-        # What neither ended nor was closed was given up, when the subject went on without it.
-        ending = endings.of(draft, given_up=over or following is not None)
+    for number, draft in enumerate(drafts, 1):
+        # What neither ended nor was closed was given up, when the subject went on without it: when
+        # it sent the same again. What it sends otherwise may be another request beside it.
+        given_up = over or any(_may_be_the_same(draft, later) for later in drafts[number:])
+        ending = endings.of(draft, given_up=given_up)
         attempt = _attempt(draft, number, ending, places)
         if ending.outcome == "failed":
             attempt = replace(attempt, content=endings.content_arrived(draft))
         found.append(attempt)
     return _with_nodes(found)
+
+
+def _may_be_the_same(one: Draft, other: Draft) -> bool:
+    asked = (one.request, other.request)
+    return None in asked or len({item.body_sha256 for item in asked if item is not None}) == 1
 
 
 def _attempt(draft: Draft, number: int, ending: Ending, places: Places) -> Attempt:

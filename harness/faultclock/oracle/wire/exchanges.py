@@ -103,8 +103,9 @@ class Wire:
         self.problems: list[tuple[str, TraceEvent]] = []
         self._started = started
         self._open: dict[str, Draft] = {}
-        self._resolving: dict[str, TraceEvent] = {}
-        self._resolved: dict[str, tuple[TraceEvent, int]] = {}
+        # Requests at once look names up at once: the lookups of a call end in their order.
+        self._resolving: dict[str, list[TraceEvent]] = {}
+        self._resolved: dict[str, list[tuple[TraceEvent, int]]] = {}
         self._hosts: dict[str, str] = {}
         self._exchanges = {span.began.seq: span for span in spans(trace.events, "http.request")}
         self._fired = {(event.fault_kind, event.exchange) for event in trace.of_kind("fault.fired")}
@@ -120,20 +121,22 @@ class Wire:
             whose = "no call" if call is None else f"the unknown call {call}"
             self.problems.append((f"{event.kind} was made by {whose}", event))
         elif event.kind == "net.resolving":
-            self._resolving[call] = event
+            self._resolving.setdefault(call, []).append(event)
         elif event.kind == "net.resolve":
-            start = self._resolving.pop(call, event)
+            begun = self._resolving.get(call, [])
+            start = begun.pop(0) if begun else event
             if event.error is None:
-                self._resolved[call] = (start, event.at_ns)
+                self._resolved.setdefault(call, []).append((start, event.at_ns))
             else:
                 self.drafts.append(
                     Draft(call=call, start=start, host=_host(event), broken_off=event)
                 )
         elif event.kind == "net.connect":
             # A lookup that led to the connect at once began the attempt.
-            lookup, done_ns = self._resolved.pop(call, (event, event.at_ns))
-            at_once = event.at_ns <= done_ns + MICROSECOND_NS
-            self._begin(event, call, start=lookup if at_once else event)
+            since_ns = event.at_ns - MICROSECOND_NS
+            done = [item for item in self._resolved.get(call, ()) if item[1] >= since_ns]
+            self._begin(event, call, start=done.pop(0)[0] if done else event)
+            self._resolved[call] = done
         else:
             self._sent(event, call)
 

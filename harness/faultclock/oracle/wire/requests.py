@@ -1,16 +1,11 @@
 """Calls, and their attempts by the answer of the provider that they are for: the requests.
 
-A good answer ends a request, and the next attempt begins another one. So does an attempt of a
-stage that is tried again: that is the workflow's retry, not the transport's; and one with a tool's
-result that the attempt before had not. An attempt that sends the very same body after a good answer
-asks for that answer again, and belongs to it.
+Which attempts are one request is said in `grouping`, and how long one waited for another here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import pairwise, starmap, zip_longest
+from dataclasses import dataclass
 from typing import Literal
 
 from faultclock.model.trace.trace import TraceEvent
@@ -68,6 +63,32 @@ class Attempt:
         """Whether it ended with a failure."""
         return self.outcome == "failed"
 
+    @property
+    def over_ns(self) -> int | None:
+        """The first instant at which its end could be known; None where none was."""
+        return self.known_ns if self.knowable_ns is None else self.knowable_ns
+
+
+def wait_before(attempt: Attempt, following: Attempt) -> int | None:
+    """Return how long the subject waited between two attempts, in nanoseconds; None: not known.
+
+    Counted from the first instant at which it could know of the failure, so it is never too short.
+    Only what begins after that instant is a retry (see `grouping`): in real time the failure may be
+    seen a little after the retry that it led to.
+    """
+    since_ns = attempt.over_ns
+    return None if since_ns is None else max(0, following.start.at_ns - since_ns)
+
+
+def waited(attempt: Attempt, following: Attempt) -> int | None:
+    """Return the wait between two attempts from the last instant at which the failure was known.
+
+    A subject that did not wait for a body that followed the status had known it from the status.
+    """
+    if attempt.known_ns is None or attempt.known_ns > following.start.at_ns:
+        return wait_before(attempt, following)
+    return following.start.at_ns - attempt.known_ns
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
@@ -82,8 +103,10 @@ class Request:
             the attempts had failed. None where nothing shows that they were given up.
         outcome: `returned` and `raised` when the call ended so with it; `given_up` when the
             state machine took over, or the turn went on with another node; `good` when it was
-            answered and the turn went on; `cut` when a crash or a cancel came between; `open`
-            when the trace ends before it does.
+            answered and the turn went on; `cut` when a crash, a cancel, or the end of another
+            request that ran at the same time came between; `open` when the trace ends before it
+            does.
+        is_one_of_several: whether others ran at the same time.
     """
 
     id: str
@@ -92,6 +115,7 @@ class Request:
     end: TraceEvent | None
     outcome: Outcome
     begins_stage: bool = False
+    is_one_of_several: bool = False
 
     @property
     def returned(self) -> bool:
@@ -165,202 +189,28 @@ class Call:
         """Whether it ended with a reply."""
         return self.end is not None and ended_well(self.end)
 
+    def returns(self, attempt: Attempt) -> bool:
+        """Return whether the text that it returned is that of an attempt."""
+        text = attempt.text_sha256
+        return text is not None and self.end is not None and self.end.text_sha256 == text
+
     @property
     def raised(self) -> bool:
         """Whether it ended with an error."""
         return self.end is not None and not ended_well(self.end)
 
     @property
+    def final(self) -> Request | None:
+        """The request that its end follows from: of several at once not always the last one."""
+        ended = (item for item in self.requests if item.outcome in ("returned", "raised"))
+        return next(ended, self.requests[-1] if self.requests else None)
+
+    @property
+    def last(self) -> Attempt | None:
+        """The attempt that its end follows from."""
+        return self.final.attempts[-1] if self.final is not None and self.final.attempts else None
+
+    @property
     def last_failure(self) -> Attempt | None:
         """The attempt that the call failed with: its last one, unless that one was good."""
-        last = self.attempts[-1] if self.attempts else None
-        return last if last is not None and last.failed else None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Course:
-    """What happened around the attempts of a call.
-
-    Attributes:
-        staged: what the state machine was asked during the call.
-        worked: what was done about the tools that the model asked for during the call.
-        stop_ns: when it was stopped; None where it was not.
-    """
-
-    staged: Sequence[TraceEvent] = ()
-    worked: Sequence[TraceEvent] = ()
-    stop_ns: int | None = None
-
-
-def in_requests(call: Call, course: Course, *, several: bool | None) -> tuple[Request, ...]:
-    """Return the requests of a call, with their attempts numbered anew.
-
-    Args:
-        several: whether the call may ask for more than one answer; None: it does where it asks for
-            something else behind a good answer.
-    """
-    if several:
-        return tuple(_of_a_turn(call, course))
-    if call.end is None and call.left is not None:
-        return tuple(_of_a_program(call))
-    if several is None and any(starmap(_asks_otherwise, pairwise(call.attempts))):
-        return tuple(_of_a_turn(call, course))
-    if call.stop is not None and call.stop.scope == "call" and call.attempts:
-        return (_request(call, Course(stop_ns=course.stop_ns), 1, call.attempts, None),)
-    outcome: Outcome = "returned" if call.returned else "raised" if call.raised else "open"
-    return (Request(id=call.id, number=1, attempts=call.attempts, end=call.end, outcome=outcome),)
-
-
-def _of_a_turn(call: Call, course: Course) -> Iterator[Request]:
-    groups = list(_groups(call.attempts, lambda *two: _begins_request(course, *two)))
-    before: Attempt | None = None
-    for number, (group, following) in enumerate(zip_longest(groups, groups[1:]), 1):
-        after = None if following is None else following[0].start
-        request = _request(call, course, number, group, after)
-        since = 0 if before is None else before.start.seq
-        gated = _is_gated(course, since, group[0].start.seq)
-        anew = before is not None and _begins_anew(course, before, group[0])
-        yield replace(request, begins_stage=gated or anew)
-        before = group[-1]
-
-
-def _of_a_program(call: Call) -> Iterator[Request]:
-    """Yield the requests of a program, of which only is known that no more came of them.
-
-    A program may ask for many things at one address. It asks again with the same body; with
-    another one it asks for something else, and has given up what failed before.
-    """
-    groups = list(_groups(call.attempts, _bodies_differ)) or [()]
-    for number, (group, later) in enumerate(zip_longest(groups, groups[1:]), 1):
-        following = call.exited if later is None else later[0].start
-        outcome: Outcome = "cut"
-        if following is not None and group and group[-1].outcome != "open":
-            # What has ended, or does something else, tries no more.
-            outcome = "good" if group[-1].outcome == "ok" else "given_up"
-        yield Request(id=call.id, number=number, attempts=group, end=following, outcome=outcome)
-
-
-def _groups(
-    attempts: Sequence[Attempt], parted: Callable[[Attempt, Attempt], bool]
-) -> Iterator[tuple[Attempt, ...]]:
-    """Yield attempts in groups, numbered from 1 in each, parted between two as `parted` says."""
-    group: list[Attempt] = []
-    for attempt in attempts:
-        if group and parted(group[-1], attempt):
-            yield tuple(group)
-            group = []
-        group.append(replace(attempt, number=len(group) + 1))
-    if group:
-        yield tuple(group)
-
-
-def _begins_request(course: Course, before: Attempt, attempt: Attempt) -> bool:
-    return (
-        (before.outcome == "ok" and not _same_body(before, attempt))
-        or _asks_otherwise(before, attempt)
-        or _has_more_results(before, attempt)
-        or bool(before.node and attempt.node and before.node != attempt.node)
-        or _is_gated(course, before.start.seq, attempt.start.seq)
-        or _begins_anew(course, before, attempt)
-    )
-
-
-def _asks_otherwise(before: Attempt, attempt: Attempt) -> bool:
-    """Return whether a good answer is followed by a request for something else.
-
-    To read something again is no second attempt to read it: a client polls what works in the
-    background.
-    """
-    one, other = before.asked, attempt.asked
-    if before.outcome != "ok" or one is None or other is None:
-        return False
-    return one.method == "GET" or _place(one) != _place(other)
-
-
-def _has_more_results(before: Attempt, attempt: Attempt) -> bool:
-    """Return whether an attempt has the result of a tool call that the one before had not.
-
-    No retry has: one agent gave up, say, and its failure is a result in the request of another.
-    """
-    return before.asked is not None and not _results_in(attempt) <= _results_in(before)
-
-
-def _results_in(attempt: Attempt) -> set[str]:
-    if attempt.asked is None:
-        return set()
-    found = {
-        str(message["tool_call_id"])
-        for message in attempt.asked.messages
-        if message["role"] == "tool" and "tool_call_id" in message
-    }
-    return found.union(*(item["tool_call_ids"] for item in attempt.asked.in_words))
-
-
-def _place(asked: TraceEvent) -> tuple[str | None, str]:
-    return asked.method, str(asked.target).partition("?")[0]
-
-
-def _is_gated(course: Course, since: int, until: int) -> bool:
-    """Return whether an attempt of a stage began between two events."""
-    return any(since < ask.seq < until for ask in course.staged if ask.phase == "check_gate")
-
-
-def _begins_anew(course: Course, before: Attempt, attempt: Attempt) -> bool:
-    """Return whether a node of a workflow is done again, after the tools of its answer."""
-    return (
-        before.outcome == "ok"
-        and before.tool_calls
-        and bool(attempt.node)
-        and before.node == attempt.node
-        and _same_body(before, attempt)
-        and any(before.start.seq < event.seq < attempt.start.seq for event in course.worked)
-    )
-
-
-def _bodies_differ(one: Attempt, other: Attempt) -> bool:
-    both = one.asked is not None and other.asked is not None
-    return both and not _same_body(one, other)
-
-
-def _same_body(one: Attempt, other: Attempt) -> bool:
-    if one.asked is None or other.asked is None:
-        return False
-    return one.asked.body_sha256 == other.asked.body_sha256
-
-
-def _request(
-    call: Call,
-    course: Course,
-    number: int,
-    attempts: tuple[Attempt, ...],
-    after: TraceEvent | None,
-) -> Request:
-    final, stop, end = attempts[-1], call.stop, call.end
-    took_over = next((event for event in course.staged if event.seq > final.events[-1]), None)
-    outcome: Outcome = "open"
-    known_by: TraceEvent | None = None
-    if final.outcome == "ok":
-        outcome = "good"
-        if after is None and call.returned:
-            outcome, known_by = "returned", end
-    elif stop is not None and stop.seq > final.start.seq:
-        outcome = "cut"
-        attempts = (*attempts[:-1], _as_cut(final, course.stop_ns))
-    elif took_over is not None:
-        outcome, known_by = "given_up", took_over
-    elif after is not None and final.failed:
-        # The turn went on with another request, so this one was over.
-        outcome, known_by = "given_up", after
-    elif end is not None:
-        outcome, known_by = "returned" if call.returned else "raised", end
-    return Request(id=call.id, number=number, attempts=attempts, end=known_by, outcome=outcome)
-
-
-def _as_cut(attempt: Attempt, stop_ns: int | None) -> Attempt:
-    """Return the attempt as not ended where it was closed because its work was stopped."""
-    own = attempt.signal is not None and attempt.signal.kind in ("deadline", "connect_timeout")
-    if not own or (attempt.known_ns is not None and attempt.known_ns < (stop_ns or 0)):
-        return attempt
-    return replace(
-        attempt, outcome="open", signal=None, knowable_ns=None, knowable_seq=None, known_ns=None
-    )
+        return self.last if self.last is not None and self.last.failed else None

@@ -6,8 +6,8 @@ the same answers. Runs are made by the caller's function: this module only asks 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from faultclock.model.report.inferred import Ceiling, Deadline, HeaderReading, Told
@@ -31,6 +31,9 @@ from faultclock.profile.infer.times import close
 
 #: Makes the runs of some probes; returns their traces in the same order.
 Run = Callable[[Sequence[Probe]], Sequence[Trace]]
+
+#: Why what became of requests at once is not known where none reached the provider.
+_MIXED = "requests were sent at the same time, and none arrived: which is whose retry is not known"
 
 T = TypeVar("T")
 #: Yields probes, is sent what they show, and returns what it was about.
@@ -95,7 +98,9 @@ class _Battery:
         found = self._found
         kinds = [kind for kind in KINDS if not kind.stream or self._asker.role != "runtime"]
         runs = self._ask([self._asker.persistent(kind) for kind in kinds])
+        runs = list(_told_apart(runs))
         found.persistent = {kind.id: run for kind, run in zip(kinds, runs, strict=True)}
+        found.seen |= {run.name: run for run in runs}
         self._schedules()
         found.main = self._main()
         self._hints()
@@ -225,6 +230,16 @@ class _Battery:
         if found.main is not None:
             fast = found.persistent[found.main.id]
             found.deadlines.append(answered(find_total(self._asker, found.main, fast), self._ask))
+
+
+def _told_apart(runs: Sequence[Seen]) -> Iterator[Seen]:
+    """Yield the runs; of a client that sends requests at once, without what shows no request."""
+    at_once = any(run.at_once for run in runs)
+    for run in runs:
+        if at_once and run.is_silent and len(run.attempts) > 1 and not run.trouble:
+            yield replace(run, trouble=_MIXED)
+        else:
+            yield run
 
 
 def _plainest(group: Group) -> str:

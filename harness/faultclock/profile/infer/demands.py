@@ -22,10 +22,10 @@ from faultclock.model.report.inferred import (
 from faultclock.model.retry_policy import RetryPolicy
 from faultclock.model.trace.trace import SubjectInfo, Trace
 from faultclock.oracle.retries.predict import Ruling, Step, plan, step_legal
-from faultclock.oracle.wire.attempts import observe
 from faultclock.oracle.wire.timing import SLACK_NS, VIRTUAL
 from faultclock.profile.infer.battery import Findings
 from faultclock.profile.infer.kinds import kind_of
+from faultclock.profile.infer.seen import asked_about, request_of
 
 _ROUNDING_NS = 10_000
 _SILENT = "the document does not say"
@@ -84,11 +84,11 @@ class _Comparison:
                 yield from self._above(ceiling, ceiling.largest_ns.value)
 
     def _steps(self, trace: Trace) -> tuple[Step, ...]:
-        calls = observe(trace).calls
-        requests = calls[0].requests if calls else ()
-        if not requests:
+        call = asked_about(trace)
+        request = None if call is None else request_of(call)
+        if request is None:
             return ()
-        return tuple(plan(self._model, self._subject, requests[0], {}, VIRTUAL))
+        return tuple(plan(self._model, self._subject, request, {}, VIRTUAL))
 
     # ------------------------------------------------------------------ attempts
 

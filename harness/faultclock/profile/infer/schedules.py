@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from faultclock.model.duration import format_roughly
 from faultclock.model.report.inferred import Evidence, Growth, Layer, Sureness, Told
 from faultclock.profile.infer.growth import Curve
 from faultclock.profile.infer.jitter import reading_of
@@ -101,7 +102,9 @@ def _words(layer: Layer, curve: Curve, laws: Sequence[Law]) -> str:
         part = layer.jitter.high or 1.0
         added = layer.jitter.added_ns is not None
         nominal = [law.low_ns if added else law.high_ns / part for law in laws]
-        parts.append("waits " + ", ".join(dict.fromkeys(map(said, nominal))))
+        parts.append(
+            "waits " + ", ".join(dict.fromkeys(format_roughly(rounded(wait)) for wait in nominal))
+        )
     if layer.cap_ns.value is not None:
         parts.append(f"at most {said(layer.cap_ns.value)}")
     if curve.leading_zero:

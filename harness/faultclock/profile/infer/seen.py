@@ -9,12 +9,13 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, starmap
 from typing import Literal
 
 from faultclock.model.report.inferred import Evidence
 from faultclock.model.trace.trace import Trace, TraceEvent
-from faultclock.oracle.wire.attempts import Attempt, Call, observe
+from faultclock.oracle.wire.attempts import Attempt, Call, Request, observe
+from faultclock.oracle.wire.requests import waited
 from faultclock.oracle.wire.retry_hints import parse_retry_after
 
 #: Random numbers of each source that are kept: more than a client draws for its waits.
@@ -58,6 +59,7 @@ class Seen:
         met: whether every fault of the probe reached the wire.
         draws: by source, the random numbers that the run had to give, in order.
         asked_ns: the wait up to the date in the first answer's Retry-After; None for none.
+        at_once: whether the call asked for several answers at the same time.
     """
 
     name: str
@@ -73,6 +75,12 @@ class Seen:
     met: bool
     draws: Mapping[str, tuple[float, ...]]
     asked_ns: int | None = None
+    at_once: bool = False
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether nothing that it sent reached the provider."""
+        return all(item.body is None for item in self.attempts)
 
     def at_wait(self, retry: int) -> Evidence:
         """Return the events around the wait before `retry` (1-based)."""
@@ -88,13 +96,10 @@ class Seen:
 
 
 def read_run(name: str, trace: Trace) -> Seen:
-    """Return what `trace` shows of the call that was asked about.
-
-    A runtime is started before it and closed after it, which are calls of their own.
-    """
-    calls = observe(trace).calls
+    """Return what `trace` shows of the call that was asked about."""
+    call = asked_about(trace)
     trouble = _trouble(trace)
-    if not calls:
+    if call is None:
         return Seen(
             name=name,
             seed=trace.header.seed,
@@ -109,17 +114,14 @@ def read_run(name: str, trace: Trace) -> Seen:
             met=False,
             draws={},
         )
-    tasks = {task.id for task in trace.header.scenario.tasks}
-    call = next((item for item in calls if item.task in tasks), calls[0])
-    attempts = tuple(_attempt(item, call, trace) for item in call.attempts)
+    request = request_of(call)
+    made = () if request is None else request.attempts
+    attempts = tuple(_attempt(item, call, trace) for item in made)
     return Seen(
         name=name,
         seed=trace.header.seed,
         attempts=attempts,
-        waits_ns=tuple(
-            None if before.known_ns is None else after.start_ns - before.known_ns
-            for before, after in pairwise(attempts)
-        ),
+        waits_ns=tuple(starmap(waited, pairwise(made))),
         outcome="returned" if call.returned else "raised" if call.raised else "never_ended",
         error=_error(call.end) if call.raised else None,
         start_ns=call.start.at_ns,
@@ -129,7 +131,25 @@ def read_run(name: str, trace: Trace) -> Seen:
         met=all(event.payload.get("optional") for event in trace.of_kind("fault.unmet")),
         draws=_draws(trace),
         asked_ns=_until_the_date(trace, attempts),
+        at_once=any(item.is_one_of_several for item in call.requests),
     )
+
+
+def asked_about(trace: Trace) -> Call | None:
+    """Return the call that a probe asks about.
+
+    A runtime is started before it and closed after it, which are calls of their own.
+    """
+    calls = observe(trace).calls
+    tasks = {task.id for task in trace.header.scenario.tasks}
+    return next((item for item in calls if item.task in tasks), next(iter(calls), None))
+
+
+def request_of(call: Call) -> Request | None:
+    """Return the request that shows how a call retries: the first that failed, and nothing cut."""
+    whole = [item for item in call.requests if item.outcome != "cut"] or call.requests
+    failed = (item for item in whole if any(attempt.failed for attempt in item.attempts))
+    return next(failed, next(iter(whole), None))
 
 
 def _until_the_date(trace: Trace, attempts: tuple[SeenAttempt, ...]) -> int | None:

@@ -55,6 +55,7 @@ class EventKind:
         actors: who may record it.
         fields: of its payload, with their types; `NotRequired` where some events lack one.
         text: the line about it: a template over its fields, or a function.
+        happened: what it is in plain words, for the sentence of a finding; empty: its name will do.
         lane: in which a timeline draws it; None: the lane of its actor.
         opens: it begins something that lasts; the fields that name one such thing.
         closes: the kind that begins what it ends.
@@ -70,6 +71,7 @@ class EventKind:
     actors: tuple[str, ...]
     fields: Mapping[str, Any]
     text: str | Callable[[EventFields], str]
+    happened: str = ""
     lane: str | None = None
     opens: tuple[str, ...] = ()
     closes: str | None = None

@@ -63,6 +63,7 @@ KINDS: dict[str, EventKind] = {
         _EXECUTION,
         {"arguments": Said, "agent": Flag},
         text="{execution} {tool} is called",
+        happened="a tool was run",
         opens=("execution",),
         named="tool",
     ),
@@ -106,6 +107,7 @@ KINDS: dict[str, EventKind] = {
         {"interaction_kind": Said, "tool": Said, "deadline_ns": Count | None},
         maybe({"arguments": Object}),
         text=_shown,
+        happened="a person was asked",
         # A fresh process may count its requests from the beginning.
         opens=("life", "interactor", "request"),
         named="interaction_kind",

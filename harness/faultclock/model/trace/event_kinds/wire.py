@@ -41,6 +41,9 @@ _ENDS = {
     "failed": "the provider failed in the middle of it",
 }
 
+#: To connect and to send are one thing to whoever reads of it.
+_BEGUN = "a request was begun"
+
 
 def _net(*fields: Mapping[str, Any], **more: Any) -> EventKind:
     return kind("network", *fields, lane="wire", **more)
@@ -65,6 +68,7 @@ def _at_a_service(kinds: Mapping[str, EventKind]) -> dict[str, EventKind]:
             known,
             actors=("service",),
             fields={**known.fields, "service": Text, "asks": NotRequired[Text]},
+            happened="",
             lane=None,
             closes=known.closes and known.closes.replace("http.", "service."),
             part_of=known.part_of and known.part_of.replace("http.", "service."),
@@ -124,6 +128,7 @@ _NETWORK: dict[str, EventKind] = {
     "net.connect": _on_connection(
         {"host": Text, "port": Int},
         text="connects to {host}:{port}",
+        happened=_BEGUN,
         opens=("connection",),
         routine=True,
     ),
@@ -137,7 +142,7 @@ _NETWORK: dict[str, EventKind] = {
         arrives=True,
     ),
     "net.sent": _on_connection(
-        {"bytes_count": Count}, text="sends {bytes_count} bytes", routine=True
+        {"bytes_count": Count}, text="sends {bytes_count} bytes", happened=_BEGUN, routine=True
     ),
     "net.delivered": _on_connection(
         {"bytes_count": Count, "sent_ns": NotRequired[Count]},
@@ -176,6 +181,7 @@ _HTTP: dict[str, EventKind] = {
             }
         ),
         text=_request,
+        happened="a request to the model was sent",
         opens=("exchange",),
     ),
     "http.response": _http(

@@ -9,12 +9,13 @@ after a cancel is what the model's ordering rules say, for models that have such
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
-from faultclock.model.duration import format_duration
+from faultclock.model.duration import format_duration, format_roughly
 from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.error_model.role_rules import ExtensionRules, ToolRules
 from faultclock.model.error_model.turn_rules import CancellationRules, split
-from faultclock.model.trace.events import EVENTS
+from faultclock.model.trace.events import EVENTS, happened
 from faultclock.model.trace.trace import TraceEvent
 from faultclock.oracle.check import Verdicts, also, check, otherwise, verdict
 from faultclock.oracle.checks.roles.executions import said, tool_runs
@@ -36,8 +37,9 @@ _RIGHT: _Fault = ("", ())
 _ARRIVALS = tuple(name for name, kind in EVENTS.items() if kind.arrives)
 #: What is said of each expectation after the cancel of a tool.
 _TOOL = "after the cancel of the tool: "
-#: What a turn begins: an execution, a question, a request.
-_BEGINNINGS = ("tool.called", "interaction.shown", "http.request")
+#: What a turn begins, by the rule that speaks of it.
+_REQUESTS = ("http.request",)
+_WORK = ("tool.called", "interaction.shown")
 
 
 @check(
@@ -107,14 +109,16 @@ def _judge_dismissed(
 
 
 def _judge_begun(
-    history: History, rules: CancellationRules, cancel: TraceEvent
+    kinds: tuple[str, ...], history: History, rules: CancellationRules, cancel: TraceEvent
 ) -> Iterator[_Judged]:
     """Judge that nothing new begins for a turn when its cancel has had its time."""
     since_ns = _due_ns(history, rules, cancel) + 1
     for call in _open_turns(history, cancel):
-        late = acts_after(history.of(*_BEGINNINGS), call.id, cancel, since_ns)[:3]
-        after = [format_duration(event.at_ns - cancel.at_ns) for event in late]
-        observed = f"{late[0].kind}, {after[0]} after the cancel" if late else ""
+        late = acts_after(history.of(*kinds), call.id, cancel, since_ns)[:3]
+        observed = ""
+        if late:
+            after = format_roughly(late[0].at_ns - cancel.at_ns)
+            observed = f"{happened(late[0])} {after} after the {cancel.scope} was cancelled"
         fault = observed, tuple(event.seq for event in late)
         yield "the cancelled turn starts nothing new", call.id, fault
 
@@ -139,7 +143,7 @@ def _is_done(history: History, call: Call, cancel: TraceEvent, due_ns: int) -> b
     Then it ends by `due_ns`, or as soon as the store lets it. It may also have come to its own end
     at the very instant of the cancel, when something else arrived in that instant.
     """
-    last = call.attempts[-1] if call.attempts else None
+    last = call.last
     end = call.end
     if last is not None and last.outcome == "ok" and not last.tool_calls:
         answered = last.known_ns is not None and last.known_ns <= cancel.at_ns
@@ -175,7 +179,7 @@ def _turn_fault(
     if call.returned and pair is not None:
         return "it returned, as if nothing had been said", (end.seq,)
     if end.at_ns > due_ns:
-        late = format_duration(end.at_ns - cancel.at_ns)
+        late = format_roughly(end.at_ns - cancel.at_ns)
         return f"it ended only {late} after the cancel", (end.seq,)
     if pair is not None and pair not in errors_of(end):
         said = " and ".join(errors_of(end)) or "an untyped error"
@@ -259,16 +263,13 @@ def _sibling_fault(history: History, sibling: Execution, cancel: TraceEvent) -> 
 
 
 _ENDS = "Does every wait end when the signal comes?"
+_BEFORE = "Look at the signal before each step, and not only in a wait."
 #: What is judged of each scope: the name of the rule, the judge, and a hint.
 _ROWS = (
     (("session", "turn", "stage"), "cancel.outcome.{}", _judge_turns, _ENDS),
     (("tool",), "cancel.outcome.{}", _judge_tools, _ENDS),
-    (
-        ("session", "turn"),
-        "cancel.begun",
-        _judge_begun,
-        "Look at the signal before each step, and not only in a wait.",
-    ),
+    (("session", "turn"), "cancel.begun.work", partial(_judge_begun, _WORK), _BEFORE),
+    (("session", "turn"), "cancel.begun.request", partial(_judge_begun, _REQUESTS), _BEFORE),
     (
         ("dismissed",),
         "cancel.outcome.{}",

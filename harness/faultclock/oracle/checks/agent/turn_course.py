@@ -170,8 +170,11 @@ def said_in(request: TraceEvent) -> list[Said]:
 
 def said_in_turn(call: Call) -> list[Said]:
     """Return the conversation up to the end of a turn; nothing when its last word is not known."""
-    last = call.attempts[-1] if call.attempts else None
+    last = call.last
     if last is None or last.asked is None or last.text_sha256 is None:
+        return []
+    if call.final is not None and call.final.is_one_of_several and not call.returns(last):
+        # Which of several answers at once it made its own of is not known.
         return []
     if last.answered is not None and last.answered.by_tool:
         # It was said by a call, and each framework has its own words for that.
@@ -226,7 +229,7 @@ def saved(history: History, model: ErrorModel) -> Verdicts:
         yield otherwise("the situation has no session store")
         return
     for call in history.calls:
-        last = call.attempts[-1] if call.attempts else None
+        last = call.last
         answered = last.answered if last is not None and call.is_turn and call.returned else None
         if last is None or answered is None or last.tool_calls or call.end is None:
             # Where its last answer asks for tools, it ended at a limit, or with no person to ask.

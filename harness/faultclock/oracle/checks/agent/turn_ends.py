@@ -50,16 +50,16 @@ def go_on(history: History, model: ErrorModel) -> Verdicts:
     for call in history.calls:
         if not call.is_turn or call.end is None or call.stop is not None:
             continue
-        if not call.attempts:
+        if call.last is None:
             yield from _judge_refused(history, model, call)
-        elif call.attempts[-1].outcome == "ok" and not _is_excused(history, model, call):
+        elif call.last.outcome == "ok" and not _is_excused(history, model, call):
             yield from _judge_end(history, model, call, call.end)
     yield from _judge_bounds(history, model)
 
 
 def _judge_end(history: History, model: ErrorModel, call: Call, end: TraceEvent) -> Verdicts:
     own = [answer for answer in history.answers if answer.in_call is call]
-    last = next((answer for answer in own if answer.attempt is call.attempts[-1]), None)
+    last = next((answer for answer in own if answer.attempt is call.last), None)
     failed = _failures(history, model, [last] if last is not None else [])
     survived = _failures(history, model, [item for item in own if item.next is not None])
     yield held(*also(model, "turns.go-on.end"))
@@ -70,7 +70,8 @@ def _judge_end(history: History, model: ErrorModel, call: Call, end: TraceEvent)
     if last is not None and any(arguments_of(item) is None for item in last.tool_calls):
         # Whether the answer as a whole is malformed, the documents do not agree on.
         return
-    name, observed, shown = "end", f"it ended with {_said_of(end)}", call.attempts[-1].events[-1:]
+    name, observed = "end", f"it ended with {_said_of(end)}"
+    shown = () if call.last is None else call.last.events[-1:]
     if call.raised and failed:
         item, fate = failed[0]
         what = fate.pair or fate.kind.replace("_", " ")

@@ -51,7 +51,7 @@ class _Reply:
 
     @property
     def has_a_whole_answer(self) -> bool:
-        """Whether any attempt brought one: a client may make several at once."""
+        """Whether any attempt brought one."""
         return any(item.outcome == "ok" and item.ends is None for item in self.request.attempts)
 
     def says_how_it_ended(self, *, usual: bool = False) -> bool:
@@ -72,8 +72,12 @@ def _replies(history: History) -> Iterator[_Reply]:
         if not call.returned or not call.attempts or call.end is None or is_degraded(call.end):
             continue
         # What a turn returns is the last answer; what came before led to it.
-        request = call.requests[-1]
-        if request.returned:
+        request = call.final
+        if request is None or not request.returned:
+            continue
+        last = request.attempts[-1]
+        # What is made of several answers at once is a text of its own.
+        if not request.is_one_of_several or last.failed or call.returns(last):
             yield _Reply(call=call, request=request, end=call.end)
 
 
@@ -231,7 +235,7 @@ def _ended(history: History, requirements: tuple[str, ...], ends: str) -> Verdic
         if not reply.says_how_it_ended(usual=ends == "empty"):
             yield _passed_on(reply, requirements, f"the answer {_ENDS[ends]}")
     for call in history.calls:
-        if call.raised and call.attempts and call.attempts[-1].ends == ends:
+        if call.raised and call.last is not None and call.last.ends == ends:
             yield held(*requirements)
 
 

@@ -116,8 +116,7 @@ def _after_success(model: ErrorModel, request: Request, step: Step) -> Violation
         expected=f"the reply of attempt {step.attempt.number}, which was good",
         observed=observed,
         events=(*step.attempt.events, *events),
-        hint="A good answer was taken for an error, two requests were made at once, or several"
-        " calls went to the base URL of one.",
+        hint="A good answer was taken for an error, or several calls went to the base URL of one.",
     )
 
 
@@ -235,9 +234,6 @@ def _expected(wait: Wait) -> str:
 def _observed(step: Step, waited_ns: int, retry_number: int) -> str:
     # A call's failures of another policy may be counted apart: then the retry is not the call's.
     mixed = f" (attempt {step.attempt.number + 1} of the call)" if _is_mixed(step) else ""
-    if waited_ns < 0:
-        early = format_duration(-waited_ns)
-        return f"retry {retry_number}{mixed} began {early} before the failure could be known"
     return f"waited {format_duration(waited_ns)} before retry {retry_number}{mixed}"
 
 

@@ -149,7 +149,7 @@ def _judge_success(
     end, last = end_of(model, visit.call), visit.last.attempt
     if visit.first or last.outcome != "ok" or end is None or end.pair is None:
         return
-    if visit.call.attempts[-1].start != last.start:
+    if visit.call.last is None or visit.call.last.start != last.start:
         return
     own = (item for item in visits_in(history, model) if item.request is visit.request)
     earlier = next((item for item in own if "/".join(item.pair or ()) == end.pair), None)

@@ -30,6 +30,12 @@ _DECODERS = frozenset({"json.decoder.JSONDecodeError", "UnicodeDecodeError"})
 _SHOWN = 120
 #: Endings of a run: nothing is left that could wake anybody, and its time is up.
 _NOTHING_LEFT = "deadlock"
+#: How a run was over in which a call hung, in words.
+_HUNG = {
+    "deadlock": "and nothing was left that could have ended it",
+    "livelock": "and went on without any time passing",
+}
+_HUNG_ELSE = "when the run was stopped"
 _LIMIT = "virtual_time_limit"
 #: What never comes, where a turn waits for it.
 _NEVER = {
@@ -127,7 +133,7 @@ def ends(history: History, model: ErrorModel) -> Verdicts:
                 ),
                 # Each agent has its own limit: their requests together show none.
                 inconclusive=limited,
-                events=(call.start.seq, *(call.attempts[-1].events if call.attempts else ())),
+                events=(call.start.seq, *(call.last.events if call.last is not None else ())),
                 hint="Give every wait a deadline: connecting, reading, and the call as a whole.",
                 cause=waits_for,
             )
@@ -164,7 +170,7 @@ def _waits_for(history: History, call: Call, held_by: str) -> str:
     if history.trace.footer.ending != _NOTHING_LEFT:
         return ""
     if held_by == "any":
-        unanswered = bool(call.attempts) and call.attempts[-1].outcome == "open"
+        unanswered = any(attempt.outcome == "open" for attempt in call.attempts)
         return "the call waits for an answer that never comes" if unanswered else ""
     return _NEVER.get(held_by, "")
 
@@ -179,7 +185,7 @@ def _unended(history: History, call: Call, held_by: str, waits_for: str) -> str:
         asked = sum(bool(attempt.tool_calls) for attempt in call.attempts)
         said = f"the model asked for tools {asked} times in {lasted}, and no limit ended the turn"
     else:
-        said = f"it had not ended after {lasted}, at the {footer.ending.replace('_', ' ')}"
+        said = f"it had not ended after {lasted}, {_HUNG.get(footer.ending, _HUNG_ELSE)}"
     return "; ".join((said, *footer.detail))
 
 
@@ -241,7 +247,7 @@ def unreadable(history: History, model: ErrorModel) -> Verdicts:
 
 
 def _accident(raised: Raised, requirements: tuple[str, ...], hint: str) -> Violation:
-    last = raised.call.attempts[-1] if raised.call.attempts else None
+    last = raised.call.last
     what = "" if last is None or last.signal is None else f": {last.signal}"
     return broken(
         requirements,

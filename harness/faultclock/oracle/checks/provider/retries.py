@@ -10,21 +10,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise, zip_longest
 
-from faultclock.model.duration import MILLISECOND_NS, SECOND_NS, format_duration
+from faultclock.model.duration import MILLISECOND_NS, SECOND_NS, format_roughly
 from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.trace.trace import TraceEvent
 from faultclock.oracle.check import Verdicts, also, broken, check, held, otherwise
 from faultclock.oracle.facts.history import History
-from faultclock.oracle.retries.redo import wait_before
 from faultclock.oracle.wire.attempts import Attempt, Call, Request
 from faultclock.oracle.wire.chain import chain_of
+from faultclock.oracle.wire.requests import wait_before
 from faultclock.oracle.wire.retry_hints import Hint, floor_of, hints_of
 from faultclock.oracle.wire.signals import classify
 
 #: Who is asked to wait longer may well give up: people do not wait that long for an answer.
 _PATIENCE_NS = 15 * SECOND_NS
-#: To what waits of a second and more are cut where people read them.
-_ROUGHLY_NS = 10 * MILLISECOND_NS
 #: Which hints a check is about.
 _FLOORS = {"retries.floor": "retry-after", "retries.hint": "own"}
 #: Who asks for a wait, by the kind of hint.
@@ -48,10 +46,7 @@ def retried_as_it_was(attempt: Attempt, following: Attempt) -> bool:
     """Return whether `following` sends the same request to the same provider."""
     if attempt.provider != following.provider:
         return False
-    hosts = {_host_of(attempt), _host_of(following)} - {None}
-    waited_ns = wait_before(attempt, following)
-    if len(hosts) > 1 or (waited_ns is not None and waited_ns < 0):
-        # What was begun before the failure was known is no answer to it.
+    if len({_host_of(attempt), _host_of(following)} - {None}) > 1:
         return False
     if attempt.asked is None or following.asked is None:
         return True
@@ -102,6 +97,7 @@ def pointless(history: History, model: ErrorModel) -> Verdicts:
                     hint="Look at the code of the error beside the status: a used-up quota has the"
                     " status of a rate limit. 408, 429 and 5xx can pass; other 4xx and used-up"
                     " quotas cannot.",
+                    cause="it sent the same request again",
                 )
 
 
@@ -149,7 +145,7 @@ def _too_early(history: History, model: ErrorModel, name: str) -> Verdicts:
                 call=request.id,
                 expected=f"no attempt earlier than the answer asks for ({asked.basis}), or none"
                 " at all",
-                observed=f"attempt {following.number} came after {_short(waited_ns)}, earlier"
+                observed=f"attempt {following.number} came after {_waited(waited_ns)}, earlier"
                 f" than {_ASKERS[kind]}",
                 events=(*attempt.events, *following.events),
                 hint="Wait at least as long as the answer asks, or give up and say so.",
@@ -166,6 +162,12 @@ def floor_between(
             if asked is not None:
                 return asked
     return None
+
+
+def _waited(waited_ns: int) -> str:
+    if waited_ns <= 0:
+        return "no wait at all"
+    return format_roughly(max(waited_ns, MILLISECOND_NS))
 
 
 def _asked_before(history: History, attempt: Attempt, following: Attempt, kind: str) -> Hint | None:
@@ -192,13 +194,6 @@ def _asked_by(attempt: Attempt, kind: str) -> Hint | None:
         return floor if has_standard and kind == "retry-after" else None
     resets = [hint for hint in hints if hint.kind == "reset"]
     return floor or min(resets, key=lambda hint: hint.wait_ns, default=None)
-
-
-def _short(waited_ns: int) -> str:
-    if waited_ns <= 0:
-        return "no wait at all"
-    step_ns = _ROUGHLY_NS if waited_ns >= SECOND_NS else MILLISECOND_NS
-    return format_duration(max(waited_ns // step_ns, 1) * step_ns)
 
 
 @check(
@@ -252,7 +247,7 @@ def bounded(history: History, model: ErrorModel) -> Verdicts:
         yield held(*requirements)
         if len(request.attempts) > ATTEMPTS_MAX:
             first, last = request.attempts[0], request.attempts[-1]
-            over = format_duration(last.start.at_ns - first.start.at_ns)
+            over = format_roughly(last.start.at_ns - first.start.at_ns)
             yield broken(
                 requirements,
                 call=request.id,
@@ -325,13 +320,13 @@ def _judge_cancel(call: Call, event: TraceEvent, requirements: tuple[str, ...]) 
     due_ns = event.at_ns + _CANCEL_NS
     late = [item for item in call.attempts if item.start.at_ns > due_ns]
     if late:
-        after = format_duration(late[0].start.at_ns - event.at_ns)
+        after = format_roughly(late[0].start.at_ns - event.at_ns)
         observed = f"attempt {late[0].number} began {after} after the cancel"
         events = (event.seq, *late[0].events)
     elif call.over is None:
         observed, events = "the call never ended", (event.seq,)
     elif call.over.at_ns > due_ns:
-        after = format_duration(call.over.at_ns - event.at_ns)
+        after = format_roughly(call.over.at_ns - event.at_ns)
         observed, events = f"the call ended {after} after the cancel", (event.seq, call.over.seq)
     else:
         return
@@ -363,7 +358,7 @@ def long_wait(history: History, model: ErrorModel) -> Verdicts:
                     call=request.id,
                     expected="a call without a deadline does not sleep for an hour; it gives up and"
                     " says until when",
-                    observed=f"it slept for {format_duration(slept_ns)} before it asked again",
+                    observed=f"it slept for {format_roughly(slept_ns)} before it asked again",
                     events=events,
                     hint="Have a ceiling for waits; above it, raise an error that carries the"
                     " time.",

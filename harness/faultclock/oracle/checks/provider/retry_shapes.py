@@ -23,8 +23,8 @@ from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.oracle.check import Verdicts, also, broken, check, held, otherwise
 from faultclock.oracle.checks.provider.retries import requests_of, retried_as_it_was
 from faultclock.oracle.facts.history import History
-from faultclock.oracle.retries.redo import wait_before
 from faultclock.oracle.wire.attempts import Attempt
+from faultclock.oracle.wire.requests import wait_before
 from faultclock.oracle.wire.retry_hints import hints_of
 
 #: Seeds from which on a shape is judged.
@@ -87,7 +87,9 @@ class OverSeeds:
         yield held(*requirements)
         if (shape := self._shape_of(self._series)) is not None:
             expected, observed, hint = shape
-            yield broken(requirements, expected=expected, observed=observed, hint=hint)
+            yield broken(
+                requirements, expected=expected, observed=observed, hint=hint, cause=self._name
+            )
 
 
 def _growth(series: list[tuple[int, ...]]) -> _Shape:
@@ -219,10 +221,15 @@ def counted_anew(history: History, model: ErrorModel) -> Verdicts:
                 expected="one layer retries, so that its number of attempts is the number of"
                 " requests",
                 observed=f"{len(counts)} attempts, and the client began to count anew"
-                f" {len(anew)} times",
+                f" {_times(len(anew))}",
+                cause="retries.layers",
                 events=(request.attempts[0].start.seq, *(item.start.seq for item in anew)),
                 hint=_SWITCH_OFF,
             )
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
 
 
 def _count_of(attempt: Attempt) -> int | None:

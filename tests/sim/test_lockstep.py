@@ -89,12 +89,13 @@ def asking(turn: Turn) -> list[Turn]:
             done.append(
                 {
                     "op": "returned",
+                    "number": 1,
                     "call": "ask/1",
                     "value": base64.b64decode(event["data"]).decode(),
                 }
             )
         elif event["op"] == "error":
-            done.append({"op": "returned", "call": "ask/1", "value": event["message"]})
+            done.append({"op": "returned", "number": 1, "call": "ask/1", "value": event["message"]})
     return done
 
 
@@ -151,7 +152,7 @@ def test_the_process_is_woken_by_its_next_timer() -> None:
         if turn["now_ns"] < 30 * MS:
             process.next_ns = 30 * MS
             return []
-        return [{"op": "returned", "call": "ask/1", "value": None}]
+        return [{"op": "returned", "number": 1, "call": "ask/1", "value": None}]
 
     process = Scripted(answer)
     lived(process, World())
@@ -163,7 +164,7 @@ def test_the_process_is_woken_by_its_next_timer() -> None:
 
 def test_a_start_says_seed_time_and_whether_a_process_was_killed_before() -> None:
     """It comes before all else, and is all that a process knows of the run."""
-    process = Scripted(lambda _: [{"op": "returned", "call": "ask/1", "value": None}])
+    process = Scripted(lambda _: [{"op": "returned", "number": 1, "call": "ask/1", "value": None}])
     world = World(seed=7, life=2, start_ns=5 * MS)
     lived(process, world, resume=True)
     start = process.turns[0]["events"][0]
@@ -185,7 +186,9 @@ def test_what_the_process_asks_for_is_answered_by_its_number() -> None:
             elif event.get("work"):
                 done.append({"op": "tool", "number": event["number"], "value": "done"})
             elif event["op"] == "tool" and event["number"] == 1:
-                done.append({"op": "returned", "call": "ask/1", "value": event["value"]})
+                done.append(
+                    {"op": "returned", "number": 1, "call": "ask/1", "value": event["value"]}
+                )
         return done
 
     calls: list[str | None] = []
@@ -221,7 +224,7 @@ def test_what_the_process_gives_up_is_told_to_what_serves_it() -> None:
                 done.append({"op": "tool", "number": 1, "call": event["call"], "tool": "slow"})
             elif event["op"] == "cancel":
                 done.append({"op": "tool", "number": 1, "stopped": True})
-                done.append({"op": "returned", "call": event["call"], "value": "given up"})
+                done.append({"op": "returned", "number": event["number"], "value": "given up"})
         return done
 
     stopped: list[int] = []
@@ -242,7 +245,9 @@ def test_what_the_process_gives_up_is_told_to_what_serves_it() -> None:
 def test_what_the_process_cannot_simulate_ends_the_run_as_an_escape() -> None:
     """It says what, and at which line."""
     refused = {"op": "refused", "what": "fs.writeFile", "stack": [["/home/me/app.mjs", 3, "ask"]]}
-    process = Scripted(lambda _: [refused, {"op": "returned", "call": "ask/1", "value": "x"}])
+    process = Scripted(
+        lambda _: [refused, {"op": "returned", "number": 1, "call": "ask/1", "value": "x"}]
+    )
     _, ending = lived(process, World())
     assert ending.reason == "escape"
     assert ending.detail == ("fs.writeFile at app.mjs:3",)

@@ -30,7 +30,7 @@ from faultclock.model.scenario.service_host import ServiceHost
 from faultclock.subjects.abilities import ABILITY_WORDS, with_word
 from faultclock.subjects.adopt_calls import async_call, sync_call
 from faultclock.subjects.adopt_clients import Client, client_of
-from faultclock.subjects.adopt_signature import FORMS, Form, wanted_by
+from faultclock.subjects.adopt_signature import FORMS, Form, not_callable, wanted_by
 from faultclock.subjects.bind_runtime import runtime
 from faultclock.subjects.binding import Binding, default_id, is_async, provider_adapter, unwrapped
 from faultclock.subjects.locate import Located, imported, locate
@@ -51,6 +51,11 @@ _AGENT = "agent"
 _KINDS = (*FORMS, _CLIENT, _AGENT)
 #: Functions of a file that a message names, at most.
 _NAMES_MAX = 3
+#: Whether it is of Python to what shows that it is bound, and how to have it otherwise.
+_BOUND = {
+    True: ("it is bound by its decorator", "bind it with another decorator than @{role}"),
+    False: ("its one parameter is named `surroundings`", "give that parameter another name"),
+}
 _ROLES: dict[Role, str] = {
     "provider_adapter": "a provider adapter",
     "runtime": "an agent runtime",
@@ -274,7 +279,7 @@ def _adopted(
     if isinstance(target, Binding):
         if as_ is not None:
             raise _bound_already(found.spec, target, as_)
-        return _of_binding(spec, _speaking(target, dialect), "it is bound by its decorator")
+        return _of_binding(spec, _speaking(target, dialect), *_BOUND[found.program is None])
     target = _object(found)
     if as_ in (None, _AGENT):
         # Imported late: the subjects that ship are bound, and a command should start at once.
@@ -331,35 +336,18 @@ def _instance(found: Located, kind: type, method: str = "") -> Any:
         return kind()
 
 
-def _not_callable(found: Located, target: Any) -> SubjectError:
-    methods = [
-        name
-        for name, _ in inspect.getmembers_static(type(target), inspect.isroutine)
-        if not name.startswith("_")
-    ]
-    hint = "name a function of a prompt, `def ask(prompt): ...`, or a client object"
-    if type(target).__module__ != "builtins" and methods:
-        hint = f"name one of its methods, such as {found.spec}.{_likeliest(methods)}"
-    kind = type(target).__name__
-    article = "an" if kind[:1] in "aeiou" else "a"
-    return SubjectError(f"{found.spec}: {article} {kind} cannot be called", hint=hint)
-
-
-def _likeliest(methods: list[str]) -> str:
-    usual = ("ask", "chat", "complete", "run", "generate", "invoke", "call", "answer", "send")
-    return next((name for word in usual for name in methods if name.startswith(word)), methods[0])
-
-
 # ---------------------------------------------------------------------- what it was taken for
 
 
-def _of_binding(spec: str, binding: Binding, because: str) -> Adopted:
+def _of_binding(
+    spec: str, binding: Binding, because: str, otherwise: str = _BOUND[True][1]
+) -> Adopted:
     asks_a_model = binding.role in ("provider_adapter", "runtime")
     taken_for = TakenFor(
         target=spec,
         kind=f"{_ROLES[binding.role]} ({binding.title})",
         because=because,
-        otherwise=f"bind it with another decorator than @{binding.role}",
+        otherwise=otherwise.format(role=binding.role),
         dialect=binding.dialect if asks_a_model else "",
     )
     return Adopted(binding=binding, taken_for=taken_for, spec=spec, is_bound=True)
@@ -435,7 +423,7 @@ def _of_function(
     found: Located, spec: str, target: Any, as_: Form | None, dialect: str | None
 ) -> Adopted:
     if not callable(target):
-        raise _not_callable(found, target)
+        raise not_callable(found.spec, target)
     wanted = wanted_by(target, found.spec, as_)
     called = unwrapped(target)
     pieces = inspect.isgeneratorfunction(called) or inspect.isasyncgenfunction(called)

@@ -90,6 +90,16 @@ function parameterOf(text) {
 
 // ---------------------------------------------------------------------------- exports
 
+/** Return whether it makes a runtime: its one parameter has the name `surroundings`. */
+function isRuntime(value) {
+  if (!isFunction(value)) return false;
+  const text = Function.prototype.toString.call(value);
+  const begin = /^class\b/.test(text) ? text.search(/\bconstructor\s*\(/) : 0;
+  if (begin < 0) return isRuntime(Object.getPrototypeOf(value));
+  const taken = split(parametersText(text.slice(begin))).map(parameterOf);
+  return taken.length === 1 && taken[0].name === 'surroundings';
+}
+
 async function described(name, value, file) {
   const agent = await agentOf(value, file);
   if (agent) return { name, kind: 'agent', agent };
@@ -99,6 +109,7 @@ async function described(name, value, file) {
     return { name, kind: 'client', class: type, dialect: client.dialects?.[type] ?? client.dialect ?? null };
   }
   if (!isFunction(value)) return { name, kind: 'other' };
+  if (isRuntime(value)) return { name, kind: 'runtime', options: readable(value.faultclock) ?? {} };
   const text = Function.prototype.toString.call(value);
   if (/^class\b/.test(text)) return { name, kind: 'class' };
   return {
@@ -157,4 +168,4 @@ function readable(value) {
   }
 }
 
-module.exports = { exportsOf, memberOf, answerOf };
+module.exports = { exportsOf, memberOf, answerOf, readable, isRuntime };

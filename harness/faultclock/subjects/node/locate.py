@@ -17,7 +17,9 @@ from typing import Any, NoReturn
 from faultclock.errors import InternalError, SubjectError
 from faultclock.subjects.adopt_clients import Client
 from faultclock.subjects.adopt_signature import is_understood, wanted_by
+from faultclock.subjects.binding import Binding
 from faultclock.subjects.foreign import Event, Export, snake
+from faultclock.subjects.foreign_ports import runtime_of
 from faultclock.subjects.locate import Located
 from faultclock.subjects.node.program import (
     LOAD_LIMIT_S,
@@ -36,6 +38,8 @@ _SUFFIXES = (".mjs", ".js", ".cjs", ".mts", ".ts", ".cts")
 _TYPES = (".mts", ".ts", ".cts")
 _WRITE = "write `export async function ask(prompt) { ... }` in it"
 _LATER = "put that into a function: `export async function ask(prompt) { ... }`"
+#: Kinds of exports that can be asked.
+_ASKED = ("function", "client", "agent", "runtime")
 #: Exports that a message names, at most.
 _NAMES_MAX = 5
 #: Real seconds for `node --version` and `node --check`.
@@ -59,9 +63,7 @@ def locate_export(target: str) -> Located:
     place, _, name = target.partition("#")
     file, source = _file(place)
     said = _loaded(place, file)
-    exports: list[Mapping[str, Any]] = [
-        item for item in said["exports"] if item["kind"] in ("function", "client", "agent")
-    ]
+    exports: list[Mapping[str, Any]] = [item for item in said["exports"] if item["kind"] in _ASKED]
     program = NodeProgram(file)
     chosen = _named(place, name, exports) if name else _only(place, exports)
     name = name or str(chosen["name"])
@@ -70,7 +72,7 @@ def locate_export(target: str) -> Located:
         name=name,
         stem=file.stem,
         mark="#",
-        target=_export(program, name, chosen),
+        target=_export(program, name, chosen, id_=f"{file.stem}:{name}"),
         owner=None,
         digest=hashlib.sha256(source).hexdigest(),
         source=place_at(file, _line_of(source.decode("utf-8", "replace"), name)),
@@ -232,10 +234,14 @@ def _fits(item: Mapping[str, Any]) -> bool:
     return True
 
 
-def _export(program: NodeProgram, name: str, item: Mapping[str, Any]) -> Export:
+def _export(
+    program: NodeProgram, name: str, item: Mapping[str, Any], *, id_: str
+) -> Export | Binding:
     if item["kind"] == "function":
         return Export(program, name, parameters=_known(item), is_async=bool(item["is_async"]))
     export = Export(program, name, parameters=[{"name": "request", "optional": False}])
+    if item["kind"] == "runtime":
+        return runtime_of(export, id_, item["options"])
     if item["kind"] == "agent":
         export.agent = item["agent"]
         return export

@@ -82,7 +82,7 @@ class StoreSession {
   waiting = null;
   constructor(id) { this.id = id; }
   async start(resume) {
-    const state = resume ? await kept() : null;
+    const state = resume ? await kept(this.id) : null;
     if (state) ({ items: this.items, waiting: this.waiting } = state);
   }
   async getSessionId() { return this.id; }
@@ -105,7 +105,7 @@ class StoreSession {
     this.waiting = state;
     await this.keep();
   }
-  keep() { return keep({ items: this.items, waiting: this.waiting }); }
+  keep() { return keep(this.id, { items: this.items, waiting: this.waiting }); }
 }
 
 class Life {

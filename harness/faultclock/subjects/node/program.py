@@ -20,7 +20,7 @@ from faultclock.errors import InternalError, SubjectError
 from faultclock.subjects.foreign import Event, ForeignWorld
 
 #: The version of the protocol that is spoken here.
-PROTOCOL = 2
+PROTOCOL = 3
 #: The oldest Node that is tried: 20 is the oldest whose clock functions are all replaced.
 OLDEST = 20
 

@@ -27,7 +27,7 @@ export class Unchecked extends Runtime {
 }
 
 export class Boasting extends Runtime {
-  told({ value }) { return { value: value ?? 'done' }; }
+  told({ value }) { return { value }; }
 }
 
 export class Fragile extends Runtime {

@@ -260,3 +260,82 @@ def test_a_process_that_ends_fails_its_calls_and_takes_no_turn_any_more() -> Non
     assert [event["op"] for event in events] == ["raised"]
     assert events[0]["error"]["message"] == "process.exit(1)"
     assert (ending.reason, len(process.turns)) == ("completed", 1)
+
+
+def test_what_the_process_does_is_carried_out_in_its_order() -> None:
+    """What it asks for has begun before what it does next, also where it waits for nothing."""
+
+    def answer(turn: Turn) -> list[Turn]:
+        done: list[Turn] = []
+        for event in turn["events"]:
+            if event["op"] == "call":
+                done.append({"op": "tell", "what": "before"})
+                done.append({"op": "use", "number": 1, "call": event["call"]})
+                done.append({"op": "tell", "what": "after"})
+            elif event["op"] == "use":
+                done.append({"op": "returned", "number": 1, "value": event["value"]})
+        return done
+
+    order: list[str] = []
+
+    def serve(_: Turn, __: Talk) -> Turn:
+        order.append("begun")
+        world.kernel.pause(10 * MS)
+        order.append("over")
+        return {"value": 1}
+
+    def made(program: Lockstep) -> None:
+        program.told = lambda event: order.append(event["what"])
+
+    world, process = World(), Scripted(answer)
+    events, _ = lived(process, world, serve=serve, made=made)
+    assert order == ["before", "begun", "after", "over"]
+    assert events[-1]["value"] == 1
+
+
+def test_two_calls_may_be_made_for_one_call_of_the_run() -> None:
+    """Such as the answer of a person while the turn goes on: each has a number of its own."""
+
+    def answer(turn: Turn) -> list[Turn]:
+        done: list[Turn] = []
+        for event in turn["events"]:
+            if event["op"] == "call" and event["export"] == "ask":
+                done.append({"op": "use", "number": 1, "call": event["call"]})
+            elif event["op"] == "call":
+                done.append({"op": "returned", "number": event["number"], "value": "inner"})
+                done.append({"op": "returned", "number": 1, "value": event["call"]})
+        return done
+
+    inner: list[Turn] = []
+
+    def serve(_: Turn, __: Talk) -> Turn:
+        inner.extend(programs[0].call({"export": "back", "arguments": []}))
+        return {"value": None}
+
+    programs: list[Lockstep] = []
+    events, _ = lived(Scripted(answer), World(), serve=serve, made=programs.append)
+    assert [event["value"] for event in inner] == ["inner"]
+    assert [event["value"] for event in events] == ["ask/1"]
+
+
+def test_giving_up_what_is_answered_already_asks_for_nothing() -> None:
+    """The answer and the word that it is not wanted have passed each other."""
+
+    def answer(turn: Turn) -> list[Turn]:
+        done: list[Turn] = []
+        for event in turn["events"]:
+            if event["op"] == "call":
+                done.append({"op": "use", "number": 7, "call": event["call"]})
+            elif event["op"] == "use":
+                done.append({"op": "use", "number": 7, "stopped": True})
+                done.append({"op": "returned", "number": 1, "value": "over"})
+        return done
+
+    served: list[int] = []
+
+    def serve(asked: Turn, _: Talk) -> Turn:
+        served.append(asked["number"])
+        return {"value": None}
+
+    events, ending = lived(Scripted(answer), World(), serve=serve)
+    assert (served, events[-1]["value"], ending.reason) == ([7], "over", "completed")

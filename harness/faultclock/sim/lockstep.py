@@ -142,12 +142,12 @@ class Lockstep:
     def _go_on(self, next_ns: int | None) -> None:
         """Carry out what the process has done, then let it wait for its timer or an event.
 
-        What it asks for begins on a thread, so that goes first: what the process has done after
-        it comes after it.
+        Where something goes on on a thread, such as what it asks for, that comes first, and then
+        what the process has done after it.
         """
         while self._done:
-            begins = self._carry_out(self._done.popleft())
-            if begins and self._done:
+            goes_on = self._carry_out(self._done.popleft())
+            if goes_on and self._done:
                 self.kernel.call_after(0, self._go_on, next_ns)
                 return
         self._is_acting = False
@@ -162,7 +162,7 @@ class Lockstep:
         """Do what the process has done, as the call that did it.
 
         Returns:
-            Whether something of it begins on a thread of its own.
+            Whether a thread goes on with it.
         """
 
         def act() -> bool:
@@ -177,6 +177,7 @@ class Lockstep:
                 case "returned" | "raised" | "yielded":
                     if (asked := self._calls.get(event["number"])) is not None:
                         asked.take(event)
+                        return True
                 case "tell":
                     if self.told is None:
                         raise InternalError("a process tells what nothing here takes")
@@ -194,11 +195,11 @@ class Lockstep:
         return copy_context().run(act)
 
     def _take(self, event: Event) -> bool:
-        """Have what the process asks for answered, or go on with that; return which: it begins."""
+        """Have what the process asks for answered, or go on with that; return whether it was so."""
         number = event["number"]
         if (talk := self._talks.get(number)) is not None:
             talk.take(event)
-            return False
+            return True
         if event.get("stopped"):
             # The answer is on its way.
             return False

@@ -15,7 +15,7 @@ from decimal import Decimal
 from functools import cache, partial
 from typing import Any, get_origin, get_type_hints
 
-from faultclock.errors import InternalError
+from faultclock.errors import InternalError, SubjectError
 from faultclock.subjects.bind_runtime import runtime
 from faultclock.subjects.binding import Binding
 from faultclock.subjects.foreign import Event, Export, Talk, snake
@@ -68,24 +68,26 @@ _MS_PER_S = 1_000
 _SECONDS = "_s"
 
 
-def runtime_of(export: Export, id_: str, options: Mapping[str, Any]) -> Binding:
+def runtime_of(export: Export, id_: str, options: object) -> Binding:
     """Bind what a module of another language makes a runtime with.
 
     Args:
-        options: what it says of itself, as `runtime` takes it.
+        options: what it says of itself in `faultclock`, as `runtime` takes it.
 
     Raises:
         SubjectError: an option cannot be meant.
     """
-    said = {
+    if not isinstance(options, Mapping):
+        raise SubjectError("its `faultclock` is no object", hint="write { declares: ['errors'] }")
+    said: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value for name, value in options.items()
     }
 
     def live(surroundings: Surroundings) -> ForeignRuntime:
         return ForeignRuntime(export, surroundings)
 
-    known = {"id": id_, "title": f"{export.__name__} as it is", "style": "sync"}
-    return runtime(**{**said, **known})(live)  # type: ignore[no-any-return]
+    known: dict[str, Any] = {"id": id_, "title": f"{export.__name__} as it is", "style": "sync"}
+    return runtime(**{**said, **known})(live)
 
 
 class ForeignRuntime:

@@ -108,7 +108,7 @@ async function described(name, value, file) {
     const type = value.constructor?.name ?? '';
     return { name, kind: 'client', class: type, dialect: client.dialects?.[type] ?? client.dialect ?? null };
   }
-  if (!isFunction(value)) return { name, kind: 'other' };
+  if (!isFunction(value)) return { name, kind: 'other', class: String(value?.constructor?.name ?? value) };
   if (isRuntime(value)) return { name, kind: 'runtime', options: readable(value.faultclock) ?? {} };
   const text = Function.prototype.toString.call(value);
   if (/^class\b/.test(text)) return { name, kind: 'class' };
@@ -131,8 +131,9 @@ function membersOf(module) {
   return found;
 }
 
-const exportsOf = (module, file) =>
-  Promise.all([...membersOf(module)].map(([name, value]) => described(name, value, file)));
+/** @param making an export that is called, so that what it makes is described in its place. */
+const exportsOf = (module, file, making) => Promise.all([...membersOf(module)].map(
+  async ([name, value]) => described(name, name === making ? await value() : value, file)));
 
 /** Return what is called, and the object that it is a method of: `client`, `agent.ask`. */
 function memberOf(module, name) {

@@ -1,6 +1,6 @@
-// A host of the protocol of docs/reference/lockstep.md: node host.cjs READ WRITE MODULE
+// A host of the protocol of docs/reference/lockstep.md: node host.cjs READ WRITE MODULE [MAKING]
 //
-// READ and WRITE are descriptors. When the event loop has nothing left to do, this process writes one
+// READ and WRITE are descriptors; MAKING is an export that makes an agent: what it makes is described. When the event loop has nothing left to do, this process writes one
 // line (what it did, when its next timer rings), and blocks until it reads one (what time it is, and
 // what has happened).
 'use strict';
@@ -24,7 +24,7 @@ const PATIENCE_MS = 5000; // Of real time, for what libuv's own thread has to do
 /** What keeps the loop busy by itself, and nothing of the subject's. */
 const HARMLESS = new Set(['Immediate', 'MessagePort', 'SignalWrap']);
 const { state, calls, say, real } = world;
-const [, , read, write, file] = process.argv;
+const [, , read, write, file, making] = process.argv;
 const realNow = performance.now.bind(performance);
 const { readSync, writeSync } = fs;
 
@@ -169,7 +169,7 @@ function answerTo(event, piece, signal) {
   const member = memberOf(module_, event.export);
   if (!event.do) return answerOf(member, event.arguments, piece);
   const { lived } = isRuntime(member.value) ? runtimes : agents;
-  return lived(member.value, event, piece, signal);
+  return lived(member.value, event, { piece, signal, file });
 }
 
 function callFor(event) {
@@ -179,7 +179,8 @@ function callFor(event) {
     open.set(number, AsyncResource.bind(() => giving.abort()));
     try {
       const piece = value => say({ op: 'yielded', number, call, value });
-      const value = await answerTo(event, piece, giving.signal);
+      let value = answerTo(event, piece, giving.signal);
+      if (value instanceof Promise) value = await value;
       say({ op: 'returned', number, call, value });
     } catch (error) {
       say({ op: 'raised', number, call, error: described(error, world.placed) });
@@ -217,7 +218,7 @@ async function load() {
   let exports;
   try {
     module_ = await import(pathToFileURL(file).href);
-    exports = await exportsOf(module_, file);
+    exports = await exportsOf(module_, file, making);
   } catch (error) {
     return failed(described(error));
   }

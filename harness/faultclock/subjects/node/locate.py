@@ -11,6 +11,7 @@ import re
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -38,6 +39,7 @@ _SUFFIXES = (".mjs", ".js", ".cjs", ".mts", ".ts", ".cts")
 _TYPES = (".mts", ".ts", ".cts")
 _WRITE = "write `export async function ask(prompt) { ... }` in it"
 _LATER = "put that into a function: `export async function ask(prompt) { ... }`"
+_IN_A_RUN = "leave that to the first turn: no world runs yet"
 #: Kinds of exports that can be asked.
 _ASKED = ("function", "client", "agent", "runtime")
 #: Exports that a message names, at most.
@@ -72,7 +74,7 @@ def locate_export(target: str) -> Located:
         name=name,
         stem=file.stem,
         mark="#",
-        target=_export(program, name, chosen, id_=f"{file.stem}:{name}"),
+        target=_export(program, name, chosen, place, file),
         owner=None,
         digest=hashlib.sha256(source).hexdigest(),
         source=place_at(file, _line_of(source.decode("utf-8", "replace"), name)),
@@ -101,8 +103,8 @@ def _file(place: str) -> tuple[Path, bytes]:
 # ---------------------------------------------------------------------- loading
 
 
-def _loaded(place: str, file: Path) -> Event:
-    process = NodeProcess(file)
+def _loaded(place: str, file: Path, making: str = "") -> Event:
+    process = NodeProcess(file, making=making)
     try:
         said = process.greeting(LOAD_LIMIT_S)
     except TimeoutError:
@@ -119,7 +121,7 @@ def _loaded(place: str, file: Path) -> Event:
         raise InternalError(f"the host speaks version {said['lockstep']} of the protocol")
     if "failed" in said:
         _check_version()
-        _tell(place, file, said["failed"], said["reached"])
+        _tell(place, file, said["failed"], said["reached"], making)
     return said
 
 
@@ -145,23 +147,30 @@ def _output(*command: str) -> str:
 
 
 def _tell(
-    place: str, file: Path, failed: Mapping[str, Any], reached: Mapping[str, Any] | None
+    place: str,
+    file: Path,
+    failed: Mapping[str, Any],
+    reached: Mapping[str, Any] | None,
+    making: str,
 ) -> NoReturn:
     """Say why a module does not load.
 
     Args:
         reached: what of the world it reached for before.
+        making: the export that was called to make an agent; empty: it was only loaded.
 
     Raises:
         SubjectError: always.
     """
     kind, message = str(failed["type"]), str(failed["message"])
     hint = f"try it by itself: node {place}"
-    what = f"loading it raised {scrub(f'{kind}: {message}')}"
+    doing = f"making the agent with {making}" if making else "loading it"
+    what = f"{doing} raised {scrub(f'{kind}: {message}')}"
     if reached is not None:
         is_asked = reached["op"] == "connect"
         what = "it asks {host} while" if is_asked else "it uses {what} while"
-        what, hint = f"{what.format(**reached)} it is loaded", _LATER
+        when = f"{making} makes the agent" if making else "it is loaded"
+        what, hint = f"{what.format(**reached)} {when}", _IN_A_RUN if making else _LATER
     elif found := re.match(r"Cannot find package '([^']+)'", message):
         what, hint = f"it imports {found[1]!r}, which is not installed", f"npm install {found[1]}"
     elif failed.get("code") == "ERR_UNKNOWN_FILE_EXTENSION" and file.suffix in _TYPES:
@@ -235,13 +244,18 @@ def _fits(item: Mapping[str, Any]) -> bool:
 
 
 def _export(
-    program: NodeProgram, name: str, item: Mapping[str, Any], *, id_: str
+    program: NodeProgram, name: str, item: Mapping[str, Any], place: str, file: Path
 ) -> Export | Binding:
     if item["kind"] == "function":
-        return Export(program, name, parameters=_known(item), is_async=bool(item["is_async"]))
+        called = Export(program, name, parameters=_known(item), is_async=bool(item["is_async"]))
+        called.makes = partial(_made, program, name, place, file)
+        return called
     export = Export(program, name, parameters=[{"name": "request", "optional": False}])
     if item["kind"] == "runtime":
-        return runtime_of(export, id_, item["options"])
+        try:
+            return runtime_of(export, f"{file.stem}:{name}", item["options"])
+        except SubjectError as error:
+            raise SubjectError(f"{place}#{name}: {error.message}", hint=error.hint) from None
     if item["kind"] == "agent":
         export.agent = item["agent"]
         return export
@@ -253,6 +267,25 @@ def _export(
         ask=_asked,
         **known,
     )
+    return export
+
+
+def _made(program: NodeProgram, name: str, place: str, file: Path) -> Export:
+    """Return the agent that a function makes. Each life makes it anew.
+
+    Raises:
+        SubjectError: it makes none.
+    """
+    said = _loaded(place, file, name)
+    item = next(it for it in said["exports"] if it["name"] == name)
+    if item["kind"] != "agent":
+        what = f"an object of the class {item['class']}" if "class" in item else f"a {item['kind']}"
+        raise SubjectError(
+            f"{place}#{name} returns {what}, and no agent of a framework that Faultclock knows",
+            hint=f"if it asks a model itself, name {place}#{name}@nothing",
+        )
+    export = Export(program, name, parameters=[])
+    export.agent = item["agent"]
     return export
 
 

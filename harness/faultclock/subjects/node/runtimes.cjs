@@ -25,10 +25,11 @@ async function make(value, [surroundings, ports]) {
   return ASKED.filter(name => typeof runtime[name] === 'function');
 }
 
-/** Make the runtime of this life, ask it for something, or call it back. */
-async function lived(value, { do: what, arguments: given, callback }) {
+/** Make the runtime of this life, ask it for something, or call it back: that is over before all that it causes. */
+function lived(value, { do: what, arguments: given, callback }) {
   if (what === 'make') return make(value, given);
-  return readable(await (what === 'back' ? calledBack(callback, given) : runtime[what](...given)));
+  const answer = what === 'back' ? calledBack(callback, given) : runtime[what](...given);
+  return typeof answer?.then === 'function' ? Promise.resolve(answer).then(readable) : readable(answer);
 }
 
 module.exports = { lived };

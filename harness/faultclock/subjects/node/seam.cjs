@@ -41,11 +41,14 @@ function unlessAborted(promise, signal, stopped = () => {}) {
 /** Return a value as JSON has it. */
 const json = value => JSON.parse(JSON.stringify(value) ?? 'null');
 
-function readable(value) {
+/** Return a value as JSON has it, or what of it can be said where it refers to itself or holds a BigInt. */
+function readable(value, isPart = false) {
   try {
     return json(value);
   } catch {
-    return String(value?.constructor?.name); // It refers to itself, or holds a BigInt.
+    if (typeof value === 'bigint') return String(value);
+    if (isPart || Array.isArray(value)) return String(value?.constructor?.name);
+    return Object.fromEntries(Object.entries(value).map(([name, it]) => [name, readable(it, true)]));
   }
 }
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import MISSING, fields, is_dataclass
 from decimal import Decimal
 from functools import cache, partial
@@ -159,7 +160,9 @@ class Ports:
 
     def tell(self, event: Event) -> None:
         """Take what the program says of itself. What cannot be understood says nothing."""
-        self._used(event, None)
+        # It has gone on since, so there is no line at which an error could be raised.
+        with suppress(Exception):
+            self._used(event, None)
 
     def use(self, event: Event, talk: Talk) -> Event:
         """Use a port as the program asks, and return what came of it."""

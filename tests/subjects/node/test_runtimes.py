@@ -199,6 +199,7 @@ export class Agent {
     host.audit({ errorClass: 'A', code: 'B', context: { n: 1n, m: 3 }, attempt: 2 });
     host.event('Begun', { errorClass: 'kept', n: 1 });
     host.showOperator('Look', { actions: ['retry'] });
+    host.showOperator('Look', { actions: 3 });
     host.delivered('par');
     host.event();
     return { text: 'done', state: 'degraded', errorClass: 'A', code: 'B', finishReason: 'length' };
@@ -208,7 +209,7 @@ export class Agent {
 
 
 def test_what_it_says_of_itself_is_declared_in_order(tmp_path: Path) -> None:
-    """Options come last, in an object; what cannot be understood is declared as it is."""
+    """Options come last, in an object; what cannot be understood says nothing."""
     trace = played(made(tmp_path, SAID, "Agent"), "shared/good-turn")
     audit, begun, look, piece, nothing = (
         event.payload for event in trace.events if event.kind.startswith("declared.")

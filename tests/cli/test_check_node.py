@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,10 @@ from tests.node.modules import folder_with, needs_packages
 pytestmark = needs_packages
 
 
-#: The client and the agent of the page.
-CLIENT, AGENT = (block.text for block in read_page("docs/node.md").blocks if block.language == "js")
+#: The client, the agent and the runtime of the page.
+CLIENT, AGENT, RUNTIME = (
+    block.text for block in read_page("docs/node.md").blocks if block.language == "js"
+)
 
 
 def test_the_ten_lines_of_the_page_have_a_problem_at_their_own_line(tmp_path: Path) -> None:
@@ -43,6 +46,27 @@ def test_the_agent_of_the_page_is_checked_with_its_own_tool(tmp_path: Path) -> N
     assert "1 problem" in said
     assert "toolNotFoundBehavior" in said
     assert "left the simulation" not in said
+
+
+def test_the_runtime_of_the_page_is_wrong_in_the_ways_that_the_doctor_says(tmp_path: Path) -> None:
+    """It asks nobody, loses errors and remembers nothing; the scenarios say why that matters."""
+    folder = folder_with(tmp_path, runtime=RUNTIME)
+    doctor = process(folder, "doctor", "runtime.mjs")
+    assert doctor.returncode == 1, doctor.stderr
+    said = " ".join(doctor.stdout.split())
+    assert "runtime:Agent: an agent runtime (Agent as it is) that speaks openai-chat" in said
+    assert "tried: a tool: it is called, and the model gets its result" in said
+    assert "✗ tried: a tool that fails" in said
+    assert "it asks no person before it calls a tool that needs a yes" in said
+    given = ("approvals/*deni*", "tools/sub*", "--subject", "runtime.mjs")
+    done = process(folder, "run", *given, "--quiet", "--json", "-")
+    assert done.returncode == 1, done.stderr
+    runs = json.loads(done.stdout)["runs"]
+    assert {run["ending"] for run in runs} == {"completed"}
+    broken = {
+        it["requirement"] for run in runs for it in run["findings"] if it["verdict"] == "FAIL"
+    }
+    assert "COMMON-CONSENT-01" in broken
 
 
 @pytest.mark.parametrize("target", ["app.mjs#ask", "app.mjs"])

@@ -46,6 +46,11 @@ NOT_RUN: dict[tuple[str, str], str] = {
     ): "132 runs, which tests/scenarios/test_conformance.py makes; one of them runs below",
     ("docs/node.md", "faultclock check app.mjs"): _NODE,
     ("docs/node.md", "faultclock check agent.mjs"): _NODE,
+    ("docs/node.md", "faultclock doctor runtime.mjs"): _NODE,
+    (
+        "docs/node.md",
+        "faultclock run 'approvals/*deni*' 'tools/sub*' --subject runtime.mjs",
+    ): _NODE,
     (
         "docs/explore.md",
         "faultclock explore exploration --subject my_agent.py:agent --runs 100000 "

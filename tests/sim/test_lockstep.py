@@ -89,12 +89,13 @@ def asking(turn: Turn) -> list[Turn]:
             done.append(
                 {
                     "op": "returned",
+                    "number": 1,
                     "call": "ask/1",
                     "value": base64.b64decode(event["data"]).decode(),
                 }
             )
         elif event["op"] == "error":
-            done.append({"op": "returned", "call": "ask/1", "value": event["message"]})
+            done.append({"op": "returned", "number": 1, "call": "ask/1", "value": event["message"]})
     return done
 
 
@@ -151,7 +152,7 @@ def test_the_process_is_woken_by_its_next_timer() -> None:
         if turn["now_ns"] < 30 * MS:
             process.next_ns = 30 * MS
             return []
-        return [{"op": "returned", "call": "ask/1", "value": None}]
+        return [{"op": "returned", "number": 1, "call": "ask/1", "value": None}]
 
     process = Scripted(answer)
     lived(process, World())
@@ -163,7 +164,7 @@ def test_the_process_is_woken_by_its_next_timer() -> None:
 
 def test_a_start_says_seed_time_and_whether_a_process_was_killed_before() -> None:
     """It comes before all else, and is all that a process knows of the run."""
-    process = Scripted(lambda _: [{"op": "returned", "call": "ask/1", "value": None}])
+    process = Scripted(lambda _: [{"op": "returned", "number": 1, "call": "ask/1", "value": None}])
     world = World(seed=7, life=2, start_ns=5 * MS)
     lived(process, world, resume=True)
     start = process.turns[0]["events"][0]
@@ -185,7 +186,9 @@ def test_what_the_process_asks_for_is_answered_by_its_number() -> None:
             elif event.get("work"):
                 done.append({"op": "tool", "number": event["number"], "value": "done"})
             elif event["op"] == "tool" and event["number"] == 1:
-                done.append({"op": "returned", "call": "ask/1", "value": event["value"]})
+                done.append(
+                    {"op": "returned", "number": 1, "call": "ask/1", "value": event["value"]}
+                )
         return done
 
     calls: list[str | None] = []
@@ -221,7 +224,7 @@ def test_what_the_process_gives_up_is_told_to_what_serves_it() -> None:
                 done.append({"op": "tool", "number": 1, "call": event["call"], "tool": "slow"})
             elif event["op"] == "cancel":
                 done.append({"op": "tool", "number": 1, "stopped": True})
-                done.append({"op": "returned", "call": event["call"], "value": "given up"})
+                done.append({"op": "returned", "number": event["number"], "value": "given up"})
         return done
 
     stopped: list[int] = []
@@ -242,7 +245,9 @@ def test_what_the_process_gives_up_is_told_to_what_serves_it() -> None:
 def test_what_the_process_cannot_simulate_ends_the_run_as_an_escape() -> None:
     """It says what, and at which line."""
     refused = {"op": "refused", "what": "fs.writeFile", "stack": [["/home/me/app.mjs", 3, "ask"]]}
-    process = Scripted(lambda _: [refused, {"op": "returned", "call": "ask/1", "value": "x"}])
+    process = Scripted(
+        lambda _: [refused, {"op": "returned", "number": 1, "call": "ask/1", "value": "x"}]
+    )
     _, ending = lived(process, World())
     assert ending.reason == "escape"
     assert ending.detail == ("fs.writeFile at app.mjs:3",)
@@ -255,3 +260,82 @@ def test_a_process_that_ends_fails_its_calls_and_takes_no_turn_any_more() -> Non
     assert [event["op"] for event in events] == ["raised"]
     assert events[0]["error"]["message"] == "process.exit(1)"
     assert (ending.reason, len(process.turns)) == ("completed", 1)
+
+
+def test_what_the_process_does_is_carried_out_in_its_order() -> None:
+    """What it asks for has begun before what it does next, also where it waits for nothing."""
+
+    def answer(turn: Turn) -> list[Turn]:
+        done: list[Turn] = []
+        for event in turn["events"]:
+            if event["op"] == "call":
+                done.append({"op": "tell", "what": "before"})
+                done.append({"op": "use", "number": 1, "call": event["call"]})
+                done.append({"op": "tell", "what": "after"})
+            elif event["op"] == "use":
+                done.append({"op": "returned", "number": 1, "value": event["value"]})
+        return done
+
+    order: list[str] = []
+
+    def serve(_: Turn, __: Talk) -> Turn:
+        order.append("begun")
+        world.kernel.pause(10 * MS)
+        order.append("over")
+        return {"value": 1}
+
+    def made(program: Lockstep) -> None:
+        program.told = lambda event: order.append(event["what"])
+
+    world, process = World(), Scripted(answer)
+    events, _ = lived(process, world, serve=serve, made=made)
+    assert order == ["before", "begun", "after", "over"]
+    assert events[-1]["value"] == 1
+
+
+def test_two_calls_may_be_made_for_one_call_of_the_run() -> None:
+    """Such as the answer of a person while the turn goes on: each has a number of its own."""
+
+    def answer(turn: Turn) -> list[Turn]:
+        done: list[Turn] = []
+        for event in turn["events"]:
+            if event["op"] == "call" and event["export"] == "ask":
+                done.append({"op": "use", "number": 1, "call": event["call"]})
+            elif event["op"] == "call":
+                done.append({"op": "returned", "number": event["number"], "value": "inner"})
+                done.append({"op": "returned", "number": 1, "value": event["call"]})
+        return done
+
+    inner: list[Turn] = []
+
+    def serve(_: Turn, __: Talk) -> Turn:
+        inner.extend(programs[0].call({"export": "back", "arguments": []}))
+        return {"value": None}
+
+    programs: list[Lockstep] = []
+    events, _ = lived(Scripted(answer), World(), serve=serve, made=programs.append)
+    assert [event["value"] for event in inner] == ["inner"]
+    assert [event["value"] for event in events] == ["ask/1"]
+
+
+def test_giving_up_what_is_answered_already_asks_for_nothing() -> None:
+    """The answer and the word that it is not wanted have passed each other."""
+
+    def answer(turn: Turn) -> list[Turn]:
+        done: list[Turn] = []
+        for event in turn["events"]:
+            if event["op"] == "call":
+                done.append({"op": "use", "number": 7, "call": event["call"]})
+            elif event["op"] == "use":
+                done.append({"op": "use", "number": 7, "stopped": True})
+                done.append({"op": "returned", "number": 1, "value": "over"})
+        return done
+
+    served: list[int] = []
+
+    def serve(asked: Turn, _: Talk) -> Turn:
+        served.append(asked["number"])
+        return {"value": None}
+
+    events, ending = lived(Scripted(answer), World(), serve=serve)
+    assert (served, events[-1]["value"], ending.reason) == ([7], "over", "completed")

@@ -32,7 +32,7 @@ Exchange = Callable[[Event], Event]
 
 _READ_MAX = 1 << 16
 #: What the process asks for, and is answered by an event of the same name and number.
-_ASKS = ("tool", "ask", "store")
+_ASKS = ("tool", "ask", "use")
 #: The last event of a call.
 _ENDS = ("returned", "raised")
 _SEED_MASK = (1 << 32) - 1
@@ -50,10 +50,12 @@ class Lockstep:
     Attributes:
         lane: the order of its turns, by its name; see `kernel.lanes`.
         serve: answers what the process asks for, on a simulated thread; None: nobody does.
+        told: takes what the process says and wants no answer to; it must not block.
     """
 
     lane = "program"
     serve: Callable[[Event, Any], Event] | None = None
+    told: Callable[[Event], None] | None = None
 
     def __init__(
         self,
@@ -72,7 +74,10 @@ class Lockstep:
         self._turn: Call | None = None
         self._timer: Call | None = None
         self._connections: dict[int, _Connection] = {}
-        self._calls: dict[str, _Inbox] = {}
+        self._calls: dict[int, _Inbox] = {}
+        self._calls_made = 0
+        self._done: deque[Event] = deque()
+        self._is_acting = False
         self._talks: dict[int, Talk] = {}
         self._ended: Event | None = None
         self.post(
@@ -91,14 +96,13 @@ class Lockstep:
         Args:
             what: `export` and `arguments`, and what else a call may say.
         """
-        call = current_call()
-        if call is None:
-            raise InternalError("a process is asked outside of all calls")
-        asked = self._calls[call] = _Inbox(self.kernel)
+        self._calls_made += 1
+        number = self._calls_made
+        asked = self._calls[number] = _Inbox(self.kernel)
         if self._ended is not None:
             asked.take(self._ended)
         else:
-            self.post({**what, "op": "call", "call": call})
+            self.post({**what, "op": "call", "number": number, "call": current_call()})
         try:
             while True:
                 event = asked.next_event()
@@ -106,18 +110,18 @@ class Lockstep:
                 if event["op"] in _ENDS:
                     return
         finally:
-            self._calls.pop(call, None)
+            self._calls.pop(number, None)
 
     def cancel(self) -> None:
         """Ask the process to give up every call that is open."""
-        for call in self._calls:
-            self.post({"op": "cancel", "call": call})
+        for number in self._calls:
+            self.post({"op": "cancel", "number": number})
 
     def post(self, event: Event) -> None:
         """Let something happen to the process at this instant."""
         if self._ended is None:
             self._inbox.append(event)
-            if self._turn is None:
+            if self._turn is None and not self._is_acting:
                 self._turn = self.kernel.call_after(0, self._take_turn)
 
     # ------------------------------------------------------------------ a turn
@@ -131,16 +135,37 @@ class Lockstep:
             return
         events, self._inbox = self._inbox, []
         answer = self._exchange({"now_ns": self.kernel.now_ns, "events": events})
-        for event in answer["events"]:
-            self._carry_out(event)
-        next_ns = answer["next_ns"]
-        if next_ns is not None and self._ended is None:
+        self._done.extend(answer["events"])
+        self._is_acting = True
+        self._go_on(answer["next_ns"])
+
+    def _go_on(self, next_ns: int | None) -> None:
+        """Carry out what the process has done, then let it wait for its timer or an event.
+
+        Where something goes on on a thread, such as what it asks for, that comes first, and then
+        what the process has done after it.
+        """
+        while self._done:
+            goes_on = self._carry_out(self._done.popleft())
+            if goes_on and self._done:
+                self.kernel.call_after(0, self._go_on, next_ns)
+                return
+        self._is_acting = False
+        if self._ended is not None:
+            return
+        if self._inbox:
+            self._turn = self.kernel.call_after(0, self._take_turn)
+        if next_ns is not None:
             self._timer = self.kernel.call_at(max(next_ns, self.kernel.now_ns), self._take_turn)
 
-    def _carry_out(self, event: Event) -> None:
-        """Do what the process has done, as the call that did it."""
+    def _carry_out(self, event: Event) -> bool:
+        """Do what the process has done, as the call that did it.
 
-        def act() -> None:
+        Returns:
+            Whether a thread goes on with it.
+        """
+
+        def act() -> bool:
             CALL_ID.set(event.get("call"))
             WORKING.set(event.get("tool") if event["op"] == "connect" else None)
             match event["op"]:
@@ -150,25 +175,34 @@ class Lockstep:
                     if (connection := self._connections.get(event["id"])) is not None:
                         getattr(connection, op)(event)
                 case "returned" | "raised" | "yielded":
-                    if (asked := self._calls.get(event["call"])) is not None:
+                    if (asked := self._calls.get(event["number"])) is not None:
                         asked.take(event)
+                        return True
+                case "tell":
+                    if self.told is None:
+                        raise InternalError("a process tells what nothing here takes")
+                    self.told(event)
                 case op if op in _ASKS:
-                    self._take(event)
+                    return self._take(event)
                 case "refused":
                     self.kernel.escaped(event["what"], _site(event["stack"]))
                 case "ended":
                     self._end(event)
                 case _:
                     self._noted(event)
+            return False
 
-        copy_context().run(act)
+        return copy_context().run(act)
 
-    def _take(self, event: Event) -> None:
-        """Have what the process asks for answered, or go on with that."""
+    def _take(self, event: Event) -> bool:
+        """Have what the process asks for answered, or go on with that; return whether it was so."""
         number = event["number"]
         if (talk := self._talks.get(number)) is not None:
             talk.take(event)
-            return
+            return True
+        if event.get("stopped"):
+            # The answer is on its way.
+            return False
         if self.serve is None:
             raise InternalError(f"a process asks for {event['op']} where nothing answers that")
         talk = self._talks[number] = Talk(self, event)
@@ -178,6 +212,7 @@ class Lockstep:
             name=f"{event['op']} {number} of the program",
             daemon=True,
         ).start()
+        return True
 
     def _answer(self, event: Event, talk: Talk) -> None:
         assert self.serve is not None, "it was asked for"

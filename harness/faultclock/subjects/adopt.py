@@ -21,10 +21,9 @@ from faultclock.model.scenario.service_host import ServiceHost
 from faultclock.subjects.abilities import with_word
 from faultclock.subjects.adopt_calls import async_call, sync_call
 from faultclock.subjects.adopt_clients import Client, client_of
-from faultclock.subjects.adopt_signature import FORMS, Form, wanted_by
+from faultclock.subjects.adopt_signature import FORMS, Form, not_callable, wanted_by
 from faultclock.subjects.bind_runtime import runtime
 from faultclock.subjects.binding import Binding, default_id, is_async, provider_adapter, unwrapped
-from faultclock.subjects.frameworks.known import framework_of
 from faultclock.subjects.locate import Located, imported, locate
 from faultclock.subjects.node.locate import is_module, locate_export
 from faultclock.subjects.said import AGENT, CLIENT, Said, said_in
@@ -34,6 +33,11 @@ from faultclock.subjects.shipped_loading import miniatures, shipped_binding
 if TYPE_CHECKING:
     from faultclock.subjects.adopt_agents import AgentTarget
 
+#: Whether it is of Python to what shows that it is bound, and how to have it otherwise.
+_BOUND = {
+    True: ("it is bound by its decorator", "bind it with another decorator than @{role}"),
+    False: ("its one parameter is named `surroundings`", "give that parameter another name"),
+}
 _ROLES: dict[Role, str] = {
     "provider_adapter": "a provider adapter",
     "runtime": "an agent runtime",
@@ -173,7 +177,7 @@ def _adopted(found: Located, said: Said, services: tuple[ServiceHost, ...]) -> A
     if isinstance(target, Binding):
         if as_ is not None:
             raise _bound_already(found.spec, target, as_)
-        return _of_binding(spec, _speaking(target, dialect), "it is bound by its decorator")
+        return _of_binding(spec, _speaking(target, dialect), *_BOUND[found.program is None])
     target = _object(found)
     if as_ in (None, AGENT):
         # Imported late: the subjects that ship are bound, and a command should start at once.
@@ -236,40 +240,18 @@ def _instance(found: Located, kind: type, method: str = "") -> Any:
         return kind()
 
 
-def _not_callable(found: Located, target: Any) -> SubjectError:
-    methods = [
-        name
-        for name, _ in inspect.getmembers_static(type(target), inspect.isroutine)
-        if not name.startswith("_")
-    ]
-    hint = "name a function of a prompt, `def ask(prompt): ...`, or a client object"
-    known = framework_of(target)
-    if known is not None:
-        # Its methods want objects of its own.
-        kinds = " or ".join(known.kinds)
-        hint = f"of {known.name}, name an agent ({kinds}), or a function of a prompt that asks it"
-    elif type(target).__module__ != "builtins" and methods:
-        hint = f"name one of its methods, such as {found.spec}.{_likeliest(methods)}"
-    kind = type(target).__name__
-    article = "an" if kind[:1] in "aeiou" else "a"
-    return SubjectError(f"{found.spec}: {article} {kind} cannot be called", hint=hint)
-
-
-def _likeliest(methods: list[str]) -> str:
-    usual = ("ask", "chat", "complete", "run", "generate", "invoke", "call", "answer", "send")
-    return next((name for word in usual for name in methods if name.startswith(word)), methods[0])
-
-
 # ---------------------------------------------------------------------- what it was taken for
 
 
-def _of_binding(spec: str, binding: Binding, because: str) -> Adopted:
+def _of_binding(
+    spec: str, binding: Binding, because: str, otherwise: str = _BOUND[True][1]
+) -> Adopted:
     asks_a_model = binding.role in ("provider_adapter", "runtime")
     taken_for = TakenFor(
         target=spec,
         kind=f"{_ROLES[binding.role]} ({binding.title})",
         because=because,
-        otherwise=f"bind it with another decorator than @{binding.role}",
+        otherwise=otherwise.format(role=binding.role),
         dialect=binding.dialect if asks_a_model else "",
     )
     return Adopted(binding=binding, taken_for=taken_for, spec=spec, is_bound=True)
@@ -338,7 +320,7 @@ def _of_function(
     found: Located, spec: str, target: Any, as_: Form | None, dialect: str | None
 ) -> Adopted:
     if not callable(target):
-        raise _not_callable(found, target)
+        raise not_callable(found.spec, target)
     wanted = wanted_by(target, found.spec, as_)
     called = unwrapped(target)
     pieces = inspect.isgeneratorfunction(called) or inspect.isasyncgenfunction(called)

@@ -20,6 +20,7 @@ from typing import Any, Literal
 from faultclock.errors import SubjectError
 from faultclock.model.scenario.service_host import ServiceHost
 from faultclock.model.scenario.tool_script import ToolScript
+from faultclock.subjects.foreign import Export, snake
 from faultclock.subjects.frameworks.known import FRAMEWORKS, Known, agent_of
 from faultclock.subjects.frameworks.life import Blocking, there
 from faultclock.subjects.frameworks.mcp_tools import McpClient, mcp_tools
@@ -195,6 +196,9 @@ def agent_target(
         SubjectError: it makes no agent, or one that cannot be run without more.
     """
     make = target if _is_factory(target, said=said) else None
+    if isinstance(make, Export):
+        # Its process makes it anew in each life.
+        target, make = _made_elsewhere(make), None
     made = target if make is None else _tried(make, spec, services)
     agent, deps = _parted(made)
     known = agent_of(agent)
@@ -219,10 +223,17 @@ def agent_target(
 
 
 def _is_factory(target: Any, *, said: bool) -> bool:
-    if not inspect.isroutine(target) or not _takes_nothing(target):
+    is_elsewhere = isinstance(target, Export) and target.makes is not None
+    if not (inspect.isroutine(target) or is_elsewhere) or not _takes_nothing(target):
         return False
     noted = str(getattr(inspect.unwrap(target), "__annotations__", {}).get("return", ""))
-    return said or bool(_NOTED.search(noted) or _MAKES.fullmatch(target.__name__))
+    return said or bool(_NOTED.search(noted) or _MAKES.fullmatch(snake(target.__name__)))
+
+
+def _made_elsewhere(make: Export) -> Export:
+    """Return the agent that a function of another language makes, in a process of its own."""
+    assert make.makes is not None, "it is a factory"
+    return make.makes()
 
 
 def _takes_nothing(function: Callable[..., Any]) -> bool:

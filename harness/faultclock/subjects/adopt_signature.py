@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any, Literal, get_args
 
 from faultclock.errors import SubjectError
+from faultclock.subjects.frameworks.known import framework_of
 from faultclock.subjects.ports import ProviderRequest
 
 Form = Literal["prompt", "messages", "nothing", "request"]
@@ -238,3 +239,28 @@ _WORDS: Mapping[Form, str] = {
     "nothing": "nothing",
     "request": "a request",
 }
+
+
+def not_callable(spec: str, target: Any) -> SubjectError:
+    """Return what is wrong with a target that cannot be called, and what to name in its place."""
+    methods = [
+        name
+        for name, _ in inspect.getmembers_static(type(target), inspect.isroutine)
+        if not name.startswith("_")
+    ]
+    hint = "name a function of a prompt, `def ask(prompt): ...`, or a client object"
+    known = framework_of(target)
+    if known is not None:
+        # Its methods want objects of its own.
+        kinds = " or ".join(known.kinds)
+        hint = f"of {known.name}, name an agent ({kinds}), or a function of a prompt that asks it"
+    elif type(target).__module__ != "builtins" and methods:
+        hint = f"name one of its methods, such as {spec}.{_likeliest(methods)}"
+    kind = type(target).__name__
+    article = "an" if kind[:1] in "aeiou" else "a"
+    return SubjectError(f"{spec}: {article} {kind} cannot be called", hint=hint)
+
+
+def _likeliest(methods: list[str]) -> str:
+    usual = ("ask", "chat", "complete", "run", "generate", "invoke", "call", "answer", "send")
+    return next((name for word in usual for name in methods if name.startswith(word)), methods[0])

@@ -43,9 +43,11 @@ class ForeignWorld(Protocol):
 
     Attributes:
         serve: answers what the program itself asks for: its tools, a person, a store.
+        told: takes what it says of itself.
     """
 
     serve: Callable[[Event, Talk], Event] | None
+    told: Callable[[Event], None] | None
 
     def call(self, what: Mapping[str, Any]) -> Iterator[Event]:
         """Ask for something, and yield what is said of it until it is over."""
@@ -86,6 +88,8 @@ class Export:
 
     Attributes:
         agent: what the host says of an agent of a framework; None for all else.
+        makes: calls it once, outside of a run, and returns what the function makes; None where that
+            is not known.
     """
 
     def __init__(
@@ -101,6 +105,7 @@ class Export:
         self.is_async = is_async
         self.client: Any = None
         self.agent: Mapping[str, Any] | None = None
+        self.makes: Callable[[], Export] | None = None
         self.__name__ = self.__qualname__ = name
         if parameters is not None:
             self.__signature__ = signature_of(parameters)

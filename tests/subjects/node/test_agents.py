@@ -12,13 +12,24 @@ from faultclock.model.report.finding import Verdict
 from faultclock.oracle.judge import judge
 from faultclock.run.doctor.doctor import examine
 from tests.node.modules import CLIENTS, folder_with, needs_packages
-from tests.subjects.frameworks.agents import ELSEWHERE, SENTENCES, SPEAKS, agent, kinds, played
+from tests.subjects.frameworks.agents import (
+    ELSEWHERE,
+    SENTENCES,
+    SPEAKS,
+    a_denied_call_is_not_made,
+    agent,
+    an_approved_call_is_made_after_the_yes,
+    bytes_are_equal,
+    its_session_is_resumed,
+    kinds,
+    played,
+)
 
 pytestmark = needs_packages
 
-NAMES = ("openai-agents", "langchain", "langgraph", "langchain-deaf")
+NAMES = ("openai-agents", "langchain", "langgraph", "langchain-deaf", "openai-behind")
 #: LangChain asks the Responses API for a newer model.
-RESPONSES = dict.fromkeys(("openai-agents", "langchain", "langchain-deaf"), "@openai-responses")
+RESPONSES = dict.fromkeys((*NAMES[:2], *NAMES[3:]), "@openai-responses")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -70,6 +81,27 @@ def test_what_an_sdk_says_of_a_failed_tool_by_default_is_no_fault_of_its_user() 
     """It keeps the reason from the model on purpose."""
     trials = {item.what: item.state for item in examine(agent("openai-agents")).trials}
     assert trials["a tool that fails"] == "works"
+
+
+def test_the_tools_behind_an_agent_as_a_tool_are_observed() -> None:
+    """The agent is made by a function, and its model calls the other agent first."""
+    assert agent("openai-behind").id == "openai-behind:makeAgent"
+    tools = {tool.name: tool for tool in agent("openai-behind").own_tools or ()}
+    assert {name: (it.gated, it.through) for name, it in tools.items()} == {
+        "write_note": (False, ("ask_clerk",)),
+        "send_mail": (True, ("ask_clerk",)),
+    }
+    for sentence in (a_denied_call_is_not_made, an_approved_call_is_made_after_the_yes):
+        sentence("openai-behind")
+    its_session_is_resumed("openai-behind")
+    trace = played("openai-behind", "rate-limits/limited-after-a-tool")
+    wanted = ("tool.called", "tool.effect", "tool.replied")
+    assert kinds(trace, *wanted) == list(wanted)
+
+
+def test_an_agent_that_a_function_makes_is_made_in_each_life() -> None:
+    """In equal runs it is made equally."""
+    bytes_are_equal("openai-behind", "approvals/crash-while-open", "shared/tool-fails")
 
 
 def test_a_question_that_is_open_at_a_cancel_is_taken_back() -> None:

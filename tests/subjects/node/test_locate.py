@@ -174,3 +174,34 @@ def test_members_of_a_commonjs_module_have_their_own_names(tmp_path: Path) -> No
     """`module.exports = { ask }` exports `ask`."""
     (tmp_path / "app.cjs").write_text("module.exports = { ask: async prompt => prompt, N: 1 };")
     assert locate_export(str(tmp_path / "app.cjs")).name == "ask"
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "hint"),
+    [
+        (
+            "export function makeTeam() { return new Map(); }",
+            "app.mjs#makeTeam returns an object of the class Map, and no agent of a framework",
+            "if it asks a model itself, name app.mjs#makeTeam@nothing",
+        ),
+        (
+            "export async function makeAgent() {\n  null.tools;\n}",
+            "app.mjs:2: making the agent with makeAgent raised TypeError",
+            "try it by itself",
+        ),
+        (
+            "export const buildAgent = async () => { await fetch('https://a.example'); };",
+            "app.mjs: it asks a.example while buildAgent makes the agent",
+            "leave that to the first turn",
+        ),
+    ],
+)
+def test_a_function_that_makes_no_agent_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, message: str, hint: str
+) -> None:
+    """It is known by its name and called once, to see what it makes."""
+    with pytest.raises(SubjectError) as caught:
+        adopted(tmp_path, monkeypatch, text)
+    assert caught.value.message.startswith(message)
+    assert hint in (caught.value.hint or "")
+    assert adopt("app.mjs@nothing").taken_for.kind.endswith("function that takes nothing")

@@ -7,27 +7,18 @@ of Python.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
-from faultclock.errors import InternalError
 from faultclock.model.scenario.tool_script import ToolScript
 from faultclock.subjects.foreign import Event, Export, Talk, error_of
+from faultclock.subjects.foreign_ports import Ports, failed
 from faultclock.subjects.frameworks.life import Blocking, Life, ended
 from faultclock.subjects.frameworks.own_tools import mapping_in, own_tool
 from faultclock.subjects.ports import Reply, Surroundings
 from faultclock.subjects.reading import reply_of
 
 __all__ = ["live", "own_session", "tools_of"]
-
-#: What an error of a tool or a store is named in the process: as an operating system names it.
-_CODES: Mapping[type[Exception], str] = {
-    TimeoutError: "ETIMEDOUT",
-    ConnectionError: "ECONNREFUSED",
-    ValueError: "EINVAL",
-    PermissionError: "EACCES",
-    FileNotFoundError: "ENOENT",
-}
 
 
 def tools_of(agent: Export) -> tuple[ToolScript, ...]:
@@ -62,6 +53,7 @@ class _Life(Life):
     def __init__(self, agent: Export, surroundings: Surroundings) -> None:
         super().__init__(surroundings)
         self._agent = agent
+        self._ports = Ports(agent, surroundings)
         agent.world.serve = self._serve
 
     async def start(self) -> None:
@@ -99,10 +91,8 @@ class _Life(Life):
                 given = mapping_in(asked["arguments"]) or {}
                 why_not = ended(self.approved(asked["tool"], given, asked["tool_call"]))
                 return {"why_not": why_not}
-            case "store":
-                return self._store(asked)
-            case op:
-                raise InternalError(f"a host of the protocol asks for {op!r}")
+            case _:
+                return self._ports.use(asked, talk)
 
     def _tool(self, asked: Event, talk: Talk) -> Event:
         """Have a tool called. An answer without a value and an error: as its function ended."""
@@ -120,18 +110,8 @@ class _Life(Life):
         try:
             value = self.tools.call_blocking(name, arguments, call_id, work, talk)
         except Exception as error:  # noqa: BLE001 - what a tool raises is data
-            return {} if error in ends else _failed(error)
+            return {} if error in ends else failed(error)
         return {} if ends and value is ends[0] else {"value": value}
-
-    def _store(self, asked: Event) -> Event:
-        store = self._surroundings.store
-        try:
-            if "state" not in asked:
-                return {"value": store.read(self.session_id)}
-            store.write(self.session_id, asked["state"])
-        except Exception as error:  # noqa: BLE001 - what a store raises is data
-            return _failed(error)
-        return {}
 
 
 class _Cancellable(Blocking):
@@ -140,8 +120,3 @@ class _Cancellable(Blocking):
     def __init__(self, life: _Life) -> None:
         super().__init__(life)
         self.cancel = life.cancel
-
-
-def _failed(error: Exception) -> Event:
-    code = next((name for kind, name in _CODES.items() if isinstance(error, kind)), None)
-    return {"error": {"message": str(error), "code": code}}

@@ -6,7 +6,7 @@ const FRAMEWORKS = {
   '@openai/agents': require('./openai_agents.cjs'),
   '@langchain/langgraph': require('./langgraph.cjs'),
 };
-/** What each agent of this module was found to be: its framework, and what that has opened. */
+/** What each agent was found to be: its framework, and what that has opened. */
 const found = new WeakMap();
 
 function frameworkOf(value) {
@@ -31,11 +31,14 @@ let life = null;
 
 /**
  * Begin a life of an agent, or make a turn in it.
+ * @param value the agent, or a function that makes it anew in each life.
  * @param piece called with each piece of text that the user sees.
  * @param signal gives the turn up.
  */
-async function lived(agent, { do: what, arguments: given, stream }, piece, signal) {
+async function lived(value, { do: what, arguments: given, stream }, { piece, signal, file }) {
   if (what === 'turn') return life.turn(given[0], { piece: stream ? piece : null, signal });
+  const agent = found.has(value) ? value : await value();
+  if (agent !== value) await agentOf(agent, file);
   const { framework, opened } = found.get(agent);
   const [session, resume] = given;
   life = framework.live(agent, opened, session);

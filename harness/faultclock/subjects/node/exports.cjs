@@ -90,6 +90,16 @@ function parameterOf(text) {
 
 // ---------------------------------------------------------------------------- exports
 
+/** Return whether it makes a runtime: its one parameter has the name `surroundings`. */
+function isRuntime(value) {
+  if (!isFunction(value)) return false;
+  const text = Function.prototype.toString.call(value);
+  const begin = /^class\b/.test(text) ? text.search(/\bconstructor\s*\(/) : 0;
+  if (begin < 0) return isRuntime(Object.getPrototypeOf(value));
+  const taken = split(parametersText(text.slice(begin))).map(parameterOf);
+  return taken.length === 1 && taken[0].name === 'surroundings';
+}
+
 async function described(name, value, file) {
   const agent = await agentOf(value, file);
   if (agent) return { name, kind: 'agent', agent };
@@ -98,7 +108,8 @@ async function described(name, value, file) {
     const type = value.constructor?.name ?? '';
     return { name, kind: 'client', class: type, dialect: client.dialects?.[type] ?? client.dialect ?? null };
   }
-  if (!isFunction(value)) return { name, kind: 'other' };
+  if (!isFunction(value)) return { name, kind: 'other', class: String(value?.constructor?.name ?? value) };
+  if (isRuntime(value)) return { name, kind: 'runtime', options: readable(value.faultclock) ?? {} };
   const text = Function.prototype.toString.call(value);
   if (/^class\b/.test(text)) return { name, kind: 'class' };
   return {
@@ -120,8 +131,9 @@ function membersOf(module) {
   return found;
 }
 
-const exportsOf = (module, file) =>
-  Promise.all([...membersOf(module)].map(([name, value]) => described(name, value, file)));
+/** @param making an export that is called, so that what it makes is described in its place. */
+const exportsOf = (module, file, making) => Promise.all([...membersOf(module)].map(
+  async ([name, value]) => described(name, name === making ? await value() : value, file)));
 
 /** Return what is called, and the object that it is a method of: `client`, `agent.ask`. */
 function memberOf(module, name) {
@@ -157,4 +169,4 @@ function readable(value) {
   }
 }
 
-module.exports = { exportsOf, memberOf, answerOf };
+module.exports = { exportsOf, memberOf, answerOf, readable, isRuntime };

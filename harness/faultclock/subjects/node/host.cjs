@@ -1,6 +1,6 @@
-// A host of the protocol of docs/reference/lockstep.md: node host.cjs READ WRITE MODULE
+// A host of the protocol of docs/reference/lockstep.md: node host.cjs READ WRITE MODULE [MAKING]
 //
-// READ and WRITE are descriptors. When the event loop has nothing left to do, this process writes one
+// READ and WRITE are descriptors; MAKING is an export that makes an agent: what it makes is described. When the event loop has nothing left to do, this process writes one
 // line (what it did, when its next timer rings), and blocks until it reads one (what time it is, and
 // what has happened).
 'use strict';
@@ -11,19 +11,20 @@ const path = require('node:path');
 const { pathToFileURL } = require('node:url');
 const world = require('./world.cjs');
 const { enter } = require('./files.cjs');
-const { exportsOf, memberOf, answerOf } = require('./exports.cjs');
+const { exportsOf, memberOf, answerOf, isRuntime } = require('./exports.cjs');
 const { described } = require('./errors.cjs');
-const { lived } = require('./agents.cjs');
+const agents = require('./agents.cjs');
+const runtimes = require('./runtimes.cjs');
 const { answered } = require('./seam.cjs');
 
-const PROTOCOL = 2;
+const PROTOCOL = 3;
 const GRANULARITY_NS = 1e6; // Timers have whole milliseconds.
 const CALM_TURNS = 2; // Turns of the event loop in which nothing may happen.
 const PATIENCE_MS = 5000; // Of real time, for what libuv's own thread has to do.
 /** What keeps the loop busy by itself, and nothing of the subject's. */
 const HARMLESS = new Set(['Immediate', 'MessagePort', 'SignalWrap']);
 const { state, calls, say, real } = world;
-const [, , read, write, file] = process.argv;
+const [, , read, write, file, making] = process.argv;
 const realNow = performance.now.bind(performance);
 const { readSync, writeSync } = fs;
 
@@ -145,7 +146,7 @@ function meet(event) {
   state.work++;
   if (event.op === 'start') start(event);
   else if (event.op === 'call') callFor(event);
-  else if (event.op === 'cancel') open.get(event.call)?.();
+  else if (event.op === 'cancel') open.get(event.number)?.();
   else if (event.number !== undefined) answered(event);
   else world.sockets.get(event.id)?.meet(event);
 }
@@ -164,21 +165,27 @@ let loadedNs = 0;
 /** What gives up each call that is open. */
 const open = new Map();
 
+function answerTo(event, piece, signal) {
+  const member = memberOf(module_, event.export);
+  if (!event.do) return answerOf(member, event.arguments, piece);
+  const { lived } = isRuntime(member.value) ? runtimes : agents;
+  return lived(member.value, event, { piece, signal, file });
+}
+
 function callFor(event) {
-  const { call } = event;
+  const { call, number } = event;
   const giving = new AbortController();
   calls.run({ id: call, stack: [] }, async () => {
-    open.set(call, AsyncResource.bind(() => giving.abort()));
+    open.set(number, AsyncResource.bind(() => giving.abort()));
     try {
-      const member = memberOf(module_, event.export);
-      const piece = value => say({ op: 'yielded', call, value });
-      const value = await (event.do ? lived(member.value, event, piece, giving.signal)
-        : answerOf(member, event.arguments, piece));
-      say({ op: 'returned', call, value });
+      const piece = value => say({ op: 'yielded', number, call, value });
+      let value = answerTo(event, piece, giving.signal);
+      if (value instanceof Promise) value = await value;
+      say({ op: 'returned', number, call, value });
     } catch (error) {
-      say({ op: 'raised', call, error: described(error, world.placed) });
+      say({ op: 'raised', number, call, error: described(error, world.placed) });
     } finally {
-      open.delete(call);
+      open.delete(number);
     }
   });
 }
@@ -211,7 +218,7 @@ async function load() {
   let exports;
   try {
     module_ = await import(pathToFileURL(file).href);
-    exports = await exportsOf(module_, file);
+    exports = await exportsOf(module_, file, making);
   } catch (error) {
     return failed(described(error));
   }

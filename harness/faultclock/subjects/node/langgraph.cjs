@@ -96,7 +96,7 @@ const packed = (_, value) => (value instanceof Uint8Array ? { base64: Buffer.fro
 const unpacked = (_, value) => (typeof value?.base64 === 'string' ? new Uint8Array(Buffer.from(value.base64, 'base64')) : value);
 
 /** LangGraph's own saver, kept in the store of the scenario after each of its writes. */
-const saverOf = ({ MemorySaver }) => new class StoreSaver extends MemorySaver {
+const saverOf = ({ MemorySaver }, session) => new class StoreSaver extends MemorySaver {
   // A whole state is kept each time, so an older one must not land last.
   #last = Promise.resolve();
   load(saved) {
@@ -114,7 +114,7 @@ const saverOf = ({ MemorySaver }) => new class StoreSaver extends MemorySaver {
     await this.#keep();
   }
   #keep() {
-    const now = () => keep({ saved: JSON.stringify({ storage: this.storage, writes: this.writes }, packed) });
+    const now = () => keep(session, { saved: JSON.stringify({ storage: this.storage, writes: this.writes }, packed) });
     const done = this.#last.then(now);
     this.#last = done.catch(() => {});
     return done;
@@ -123,13 +123,13 @@ const saverOf = ({ MemorySaver }) => new class StoreSaver extends MemorySaver {
 
 class Life {
   constructor(agent, packages, session) {
-    Object.assign(this, { agent, packages, graph: graphOf(agent) });
+    Object.assign(this, { agent, packages, session, graph: graphOf(agent) });
     this.options = { configurable: { thread_id: session } };
-    if (!this.graph.checkpointer) this.graph.checkpointer = this.saver = saverOf(packages.lg);
+    if (!this.graph.checkpointer) this.graph.checkpointer = this.saver = saverOf(packages.lg, session);
     for (const [tool] of toolsIn(this.graph)) observe(tool, packages);
   }
   async start(resume) {
-    const state = this.saver && resume ? await kept() : null;
+    const state = this.saver && resume ? await kept(this.session) : null;
     if (state) this.saver.load(state.saved);
   }
   /** Go on with a run that did not end, then answer. */

@@ -11,13 +11,16 @@ import re
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
 from faultclock.errors import InternalError, SubjectError
 from faultclock.subjects.adopt_clients import Client
 from faultclock.subjects.adopt_signature import is_understood, wanted_by
+from faultclock.subjects.binding import Binding
 from faultclock.subjects.foreign import Event, Export, snake
+from faultclock.subjects.foreign_ports import runtime_of
 from faultclock.subjects.locate import Located
 from faultclock.subjects.node.program import (
     LOAD_LIMIT_S,
@@ -44,6 +47,9 @@ _MADE = re.compile(
     r"|^(?:async +)?function +(?P<function>\w+)",
     re.MULTILINE,
 )
+_IN_A_RUN = "leave that to the first turn: no world runs yet"
+#: Kinds of exports that can be asked.
+_ASKED = ("function", "client", "agent", "runtime")
 #: Exports that a message names, at most.
 _NAMES_MAX = 5
 #: Real seconds for `node --version` and `node --check`.
@@ -68,9 +74,7 @@ def locate_export(target: str) -> Located:
     file, source = _file(place)
     hidden = _hidden(place, source.decode("utf-8", "replace"))
     said = _loaded(place, file, hidden)
-    exports: list[Mapping[str, Any]] = [
-        item for item in said["exports"] if item["kind"] in ("function", "client", "agent")
-    ]
+    exports: list[Mapping[str, Any]] = [item for item in said["exports"] if item["kind"] in _ASKED]
     program = NodeProgram(file)
     chosen = _named(place, name, exports, hidden) if name else _only(place, exports, hidden)
     name = name or str(chosen["name"])
@@ -79,7 +83,7 @@ def locate_export(target: str) -> Located:
         name=name,
         stem=file.stem,
         mark="#",
-        target=_export(program, name, chosen),
+        target=_export(program, name, chosen, place, file),
         owner=None,
         digest=hashlib.sha256(source).hexdigest(),
         source=place_at(file, _line_of(source.decode("utf-8", "replace"), name)),
@@ -108,8 +112,8 @@ def _file(place: str) -> tuple[Path, bytes]:
 # ---------------------------------------------------------------------- loading
 
 
-def _loaded(place: str, file: Path, hidden: str) -> Event:
-    process = NodeProcess(file)
+def _loaded(place: str, file: Path, hidden: str = "", making: str = "") -> Event:
+    process = NodeProcess(file, making=making)
     try:
         said = process.greeting(LOAD_LIMIT_S)
     except TimeoutError:
@@ -126,7 +130,7 @@ def _loaded(place: str, file: Path, hidden: str) -> Event:
         raise InternalError(f"the host speaks version {said['lockstep']} of the protocol")
     if "failed" in said:
         _check_version()
-        _tell(place, file, said["failed"], said["reached"], hidden)
+        _tell(place, file, said["failed"], said["reached"], hidden, making)
     return said
 
 
@@ -157,23 +161,28 @@ def _tell(
     failed: Mapping[str, Any],
     reached: Mapping[str, Any] | None,
     hidden: str,
+    making: str,
 ) -> NoReturn:
     """Say why a module does not load.
 
     Args:
         reached: what of the world it reached for before.
         hidden: how to export what it makes.
+        making: the export that was called to make an agent; empty: it was only loaded.
 
     Raises:
         SubjectError: always.
     """
     kind, message = str(failed["type"]), str(failed["message"])
     hint = f"try it by itself: node {place}"
-    what = f"loading it raised {scrub(f'{kind}: {message}')}"
+    doing = f"making the agent with {making}" if making else "loading it"
+    what = f"{doing} raised {scrub(f'{kind}: {message}')}"
     if reached is not None:
         is_asked = reached["op"] == "connect"
         what = "it asks {host} while" if is_asked else "it uses {what} while"
-        what, hint = f"{what.format(**reached)} it is loaded", f"{_LATER}; {hidden}"
+        when = f"{making} makes the agent" if making else "it is loaded"
+        what = f"{what.format(**reached)} {when}"
+        hint = _IN_A_RUN if making else f"{_LATER}; {hidden}"
     elif found := re.match(r"Cannot find package '([^']+)'", message):
         what, hint = f"it imports {found[1]!r}, which is not installed", f"npm install {found[1]}"
     elif failed.get("code") == "ERR_UNKNOWN_FILE_EXTENSION" and file.suffix in _TYPES:
@@ -262,10 +271,19 @@ def _fits(item: Mapping[str, Any]) -> bool:
     return True
 
 
-def _export(program: NodeProgram, name: str, item: Mapping[str, Any]) -> Export:
+def _export(
+    program: NodeProgram, name: str, item: Mapping[str, Any], place: str, file: Path
+) -> Export | Binding:
     if item["kind"] == "function":
-        return Export(program, name, parameters=_known(item), is_async=bool(item["is_async"]))
+        called = Export(program, name, parameters=_known(item), is_async=bool(item["is_async"]))
+        called.makes = partial(_made, program, name, place, file)
+        return called
     export = Export(program, name, parameters=[{"name": "request", "optional": False}])
+    if item["kind"] == "runtime":
+        try:
+            return runtime_of(export, f"{file.stem}:{name}", item["options"])
+        except SubjectError as error:
+            raise SubjectError(f"{place}#{name}: {error.message}", hint=error.hint) from None
     if item["kind"] == "agent":
         export.agent = item["agent"]
         return export
@@ -277,6 +295,25 @@ def _export(program: NodeProgram, name: str, item: Mapping[str, Any]) -> Export:
         ask=_asked,
         **known,
     )
+    return export
+
+
+def _made(program: NodeProgram, name: str, place: str, file: Path) -> Export:
+    """Return the agent that a function makes. Each life makes it anew.
+
+    Raises:
+        SubjectError: it makes none.
+    """
+    said = _loaded(place, file, making=name)
+    item = next(it for it in said["exports"] if it["name"] == name)
+    if item["kind"] != "agent":
+        what = f"an object of the class {item['class']}" if "class" in item else f"a {item['kind']}"
+        raise SubjectError(
+            f"{place}#{name} returns {what}, and no agent of a framework that Faultclock knows",
+            hint=f"if it asks a model itself, name {place}#{name}@nothing",
+        )
+    export = Export(program, name, parameters=[])
+    export.agent = item["agent"]
     return export
 
 

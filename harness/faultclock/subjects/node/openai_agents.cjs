@@ -5,7 +5,7 @@
 'use strict';
 const { refuse } = require('./world.cjs');
 const { observed, whyNot, kept, keep } = require('./seam.cjs');
-const { packageOf } = require('./packages.cjs');
+const { packageOf, insideOf } = require('./packages.cjs');
 
 const PACKAGES = ['@openai/agents', '@openai/agents-core'];
 /** How the SDK (agents-core, tool.mjs, 0.20.0) names what it calls with the arguments that it has read. */
@@ -16,28 +16,39 @@ const CONTEXT = Symbol.for('openai.agents.core.asyncLocalStorage');
 const has = value => typeof value.asTool === 'function' && typeof value.getAllTools === 'function'
   && Array.isArray(value.handoffs);
 
-/** Return the SDK that the agent is of, as the user's module has it. */
+/** Where the SDK keeps which agent a tool of `asTool` calls (agents-core, 0.20.0). */
+const SOURCES = 'agentToolSourceRegistry';
+
+/** Return the SDK that the agent is of, as the user's module has it, and what says which agent a tool calls. */
 async function open(agent, file) {
   for (const name of PACKAGES) {
     const fits = sdk => sdk.Agent && agent instanceof sdk.Agent;
     const sdk = await packageOf(name, file, { fits, through: PACKAGES });
-    if (sdk) return sdk;
+    if (!sdk) continue;
+    const sources = await insideOf('@openai/agents-core', SOURCES, file, PACKAGES);
+    const calledBy = tool => sources.map(it => it.getAgentToolSourceAgent(tool)).find(Boolean);
+    return { sdk, calledBy };
   }
   throw new Error('the package @openai/agents of this agent is not found');
 }
 
-/** Return the function tools of an agent and of those that it hands over to, and what leads there. */
-function functionsOf(agent) {
+/** Return the function tools of an agent and of those that it hands over to or calls, and what leads there. */
+function functionsOf(agent, calledBy) {
   const agents = [[agent, []]];
   const found = [];
   for (const [one, through] of agents) {
-    for (const tool of one.tools ?? []) {
-      // An agent as a tool listens to the stream of its own runs.
-      if (tool.type === 'function' && typeof tool.on !== 'function') found.push([tool, through]);
-    }
+    const behind = [];
     for (const handed of one.handoffs ?? []) {
       const inner = handed.agent ?? handed;
-      const name = handed.toolName ?? `transfer_to_${inner.name.replace(/[^a-zA-Z0-9]/g, '_')}`;
+      behind.push([inner, handed.toolName ?? `transfer_to_${inner.name.replace(/[^a-zA-Z0-9]/g, '_')}`]);
+    }
+    for (const tool of one.tools ?? []) {
+      const inner = calledBy(tool);
+      if (inner) behind.push([inner, tool.name]);
+      // An agent as a tool listens to the stream of its own runs.
+      else if (tool.type === 'function' && typeof tool.on !== 'function') found.push([tool, through]);
+    }
+    for (const [inner, name] of behind) {
       if (!agents.some(([known]) => known === inner)) agents.push([inner, [...through, name]]);
     }
   }
@@ -47,7 +58,7 @@ function functionsOf(agent) {
 /** Return whether each call needs a yes; a function of the user's decides call by call. */
 const needsYes = async tool => /\boptions\.needsApproval\b/.test(String(tool.needsApproval)) && tool.needsApproval();
 
-const toolsOf = agent => Promise.all(functionsOf(agent).map(async ([tool, through]) => ({
+const toolsOf = (agent, { calledBy }) => Promise.all(functionsOf(agent, calledBy).map(async ([tool, through]) => ({
   name: tool.name,
   description: tool.description ?? null,
   schema: tool.parameters ?? null,
@@ -82,7 +93,7 @@ class StoreSession {
   waiting = null;
   constructor(id) { this.id = id; }
   async start(resume) {
-    const state = resume ? await kept() : null;
+    const state = resume ? await kept(this.id) : null;
     if (state) ({ items: this.items, waiting: this.waiting } = state);
   }
   async getSessionId() { return this.id; }
@@ -105,16 +116,16 @@ class StoreSession {
     this.waiting = state;
     await this.keep();
   }
-  keep() { return keep({ items: this.items, waiting: this.waiting }); }
+  keep() { return keep(this.id, { items: this.items, waiting: this.waiting }); }
 }
 
 class Life {
-  constructor(agent, sdk, session) {
+  constructor(agent, { sdk, calledBy }, session) {
     this.agent = agent;
     this.sdk = sdk;
     this.session = new StoreSession(session);
     this.runner = new sdk.Runner({ tracingDisabled: true });
-    for (const [tool] of functionsOf(agent)) observe(tool);
+    for (const [tool] of functionsOf(agent, calledBy)) observe(tool);
   }
   start(resume) { return this.session.start(resume); }
   /** Go on with a run that waits for a person, then answer. */
@@ -160,6 +171,6 @@ function answerOf({ finalOutput, rawResponses }) {
   return { text: text ?? '', finish_reason: message?.status ?? null };
 }
 
-const live = (agent, sdk, session) => new Life(agent, sdk, session);
+const live = (agent, opened, session) => new Life(agent, opened, session);
 
 module.exports = { kind: 'Agent', has, open, toolsOf, live };

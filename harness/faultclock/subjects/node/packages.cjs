@@ -1,6 +1,7 @@
 // Packages as the user's own module finds them.
 'use strict';
 const { createRequire } = require('node:module');
+const { dirname, join } = require('node:path');
 const vm = require('node:vm');
 
 const missing = error => ['ERR_MODULE_NOT_FOUND', 'MODULE_NOT_FOUND'].includes(error?.code);
@@ -11,16 +12,21 @@ function importerAt(path) {
   return new vm.Script('name => import(name)', { filename: path, importModuleDynamically }).runInThisContext();
 }
 
+/** Return the files that may have a package: the user's, and the packages `through` which it may come. */
+function placesFrom(file, through) {
+  const from = [file];
+  for (const outer of through) {
+    try { from.push(createRequire(file).resolve(outer)); } catch { /* The user does not have it. */ }
+  }
+  return from;
+}
+
 /**
  * Return a package, as a module or as CommonJS: the one that `fits`.
  * @param through packages of the user's that may have it in their own folders.
  */
 async function packageOf(name, file, { fits = () => true, through = [] } = {}) {
-  const from = [file];
-  for (const outer of through) {
-    try { from.push(createRequire(file).resolve(outer)); } catch { /* The user does not have it. */ }
-  }
-  for (const path of from) {
+  for (const path of placesFrom(file, through)) {
     for (const load of [importerAt(path), createRequire(path)]) {
       try {
         const loaded = await load(name);
@@ -33,4 +39,17 @@ async function packageOf(name, file, { fits = () => true, through = [] } = {}) {
   return undefined;
 }
 
-module.exports = { packageOf };
+/** Return a file beside the main one of a package, which it does not export, as a module and as CommonJS. */
+async function insideOf(name, inner, file, through) {
+  const found = [];
+  for (const path of placesFrom(file, through)) {
+    let beside;
+    try { beside = join(dirname(createRequire(path).resolve(name)), inner); } catch { continue; }
+    for (const [load, suffix] of [[importerAt(path), '.mjs'], [createRequire(path), '.js']]) {
+      try { found.push(await load(`${beside}${suffix}`)); } catch { /* This version has none. */ }
+    }
+  }
+  return found;
+}
+
+module.exports = { packageOf, insideOf };

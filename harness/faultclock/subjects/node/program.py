@@ -20,7 +20,7 @@ from faultclock.errors import InternalError, SubjectError
 from faultclock.subjects.foreign import Event, ForeignWorld
 
 #: The version of the protocol that is spoken here.
-PROTOCOL = 2
+PROTOCOL = 3
 #: The oldest Node that is tried: 20 is the oldest whose clock functions are all replaced.
 OLDEST = 20
 
@@ -57,15 +57,18 @@ class NodeProcess:
 
     Args:
         prepare: called in the new process before Node begins.
+        making: an export that makes an agent: it is called, and what it makes is in the greeting.
     """
 
-    def __init__(self, file: Path, prepare: Callable[[], None] | None = None) -> None:
+    def __init__(
+        self, file: Path, prepare: Callable[[], None] | None = None, *, making: str = ""
+    ) -> None:
         environment = {key: it for key, it in os.environ.items() if key not in _TAKEN} | _SET
         theirs_in, self._out = os.pipe()
         self._in, theirs_out = os.pipe()
         try:
             self._process = subprocess.Popen(  # noqa: S603 - the person's own program
-                [node_command(), *_FLAGS, _HOST, str(theirs_in), str(theirs_out), str(file)],
+                [node_command(), *_FLAGS, _HOST, *map(str, (theirs_in, theirs_out, file)), making],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,

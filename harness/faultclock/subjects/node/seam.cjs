@@ -1,4 +1,4 @@
-// What the program asks the harness for: that a tool is called, a person's answer, the store.
+// What the program asks the harness for: that a tool is called, a person's answer, a port of a runtime.
 'use strict';
 const { calls, callId, say } = require('./world.cjs');
 const { described } = require('./errors.cjs');
@@ -23,8 +23,9 @@ function answered(event) {
 
 /** Return what was answered, or throw the error that it is. */
 function valueOf({ error, value }) {
-  if (error) throw Object.assign(new Error(error.message), error.code ? { code: error.code } : {});
-  return value;
+  if (!error) return value;
+  const { message, code, error_class: errorClass } = error;
+  throw Object.assign(new Error(message), code ? { code } : {}, errorClass ? { errorClass } : {});
 }
 
 /** Return a promise, or what a signal is aborted with if that comes first. */
@@ -40,11 +41,14 @@ function unlessAborted(promise, signal, stopped = () => {}) {
 /** Return a value as JSON has it. */
 const json = value => JSON.parse(JSON.stringify(value) ?? 'null');
 
-function readable(value) {
+/** Return a value as JSON has it, or what of it can be said where it refers to itself or holds a BigInt. */
+function readable(value, isPart = false) {
   try {
     return json(value);
   } catch {
-    return String(value?.constructor?.name); // It refers to itself, or holds a BigInt.
+    if (typeof value === 'bigint') return String(value);
+    if (isPart || Array.isArray(value)) return String(value?.constructor?.name);
+    return Object.fromEntries(Object.entries(value).map(([name, it]) => [name, readable(it, true)]));
   }
 }
 
@@ -86,10 +90,29 @@ async function whyNot(tool, given, id, signal) {
   return (await unlessAborted(answer, signal)).why_not;
 }
 
-/** Return what was kept of the session; null: nothing. */
-const kept = async () => valueOf(await ask('store', {}));
+const callbacks = [];
+/** Return an argument as the protocol has it: a function is called back by its number. */
+const crossing = it => (typeof it === 'function' ? { callback: callbacks.push(it) - 1 } : readable(it));
+const calledBack = (number, given) => callbacks[number](...given);
 
-/** Keep the session over the end of the process. */
-const keep = async state => { valueOf(await ask('store', { state: json(state) })); };
+/** Use what the harness holds. The last argument may have a `signal`, which gives that up. */
+async function use(of, what, given) {
+  const number = ++asked;
+  const { signal, ...rest } = given.at(-1) ?? {};
+  const isSignal = signal instanceof AbortSignal;
+  const crossed = (isSignal ? [...given.slice(0, -1), rest] : given).map(crossing);
+  const stopped = () => say({ op: 'use', number, call: callId(), stopped: true });
+  const answer = ask('use', { of, do: what, arguments: crossed }, number);
+  return valueOf(await unlessAborted(answer, isSignal ? signal : null, stopped));
+}
 
-module.exports = { json, answered, observed, whyNot, kept, keep };
+/** Say something that wants no answer. */
+const tell = (of, what, given) => say({ op: 'tell', of, do: what, arguments: given.map(crossing), call: callId() });
+
+/** Return what was kept of a session; null: nothing. */
+const kept = session => use('store', 'read', [session]);
+
+/** Keep a session over the end of the process. */
+const keep = (session, state) => use('store', 'write', [session, json(state)]);
+
+module.exports = { json, answered, calledBack, observed, whyNot, use, tell, kept, keep };

@@ -309,6 +309,8 @@ function simulateClock() {
 const sockets = new Map();
 const addresses = new Map();
 let connections = 0;
+/** The call that asked last: undici connects for it again where a cancel, which is no call, gives it up. */
+let lastAsked = null;
 
 /** Return the address of a name: the harness knows names alone. */
 function addressOf(host) {
@@ -334,7 +336,7 @@ class Socket extends Duplex {
     sockets.set(this.id, this);
     here();
     say({ op: 'connect', id: this.id, host, port: this.remotePort, tls: isSecure,
-      call: callId(), tool: calls.getStore()?.tool ?? null });
+      call: callId() ?? lastAsked, tool: calls.getStore()?.tool ?? null });
     options.signal?.addEventListener('abort', () => this.destroy(options.signal.reason), { once: true });
     if (options.timeout) this.setTimeout(options.timeout);
   }
@@ -445,7 +447,11 @@ function simulateNetwork() {
   dns.promises.lookup = async (host, options) => found(host, options);
   // undici writes a request when it gets to it: then another call's code may be running.
   const asking = new WeakMap();
-  channels.subscribe('undici:request:create', ({ request }) => { asking.set(request, callId()); here(); });
+  channels.subscribe('undici:request:create', ({ request }) => {
+    lastAsked = callId() ?? lastAsked;
+    asking.set(request, callId());
+    here();
+  });
   channels.subscribe('undici:client:sendHeaders', ({ request, socket }) => {
     if (socket instanceof Socket) socket.forCall = asking.get(request);
   });

@@ -118,7 +118,7 @@ def find_total(
         lasted = 0 if slow.end_ns is None else slow.end_ns - slow.start_ns
         least = format_duration(lasted // SECOND_NS * SECOND_NS)
         why = slow.trouble or (
-            f"none within {least}: all {len(fast.attempts)} attempts were made, slow as they were"
+            f"none seen: all {len(fast.attempts)} attempts were made, though they took {least}"
         )
         return Deadline(what=what, after_ns=Told(reason=why, evidence=(slow.whole,)))
     at_failure, before_wait = _narrowed(_Bounds(), _Bounds(), fast, slow)

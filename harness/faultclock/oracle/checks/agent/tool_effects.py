@@ -169,8 +169,7 @@ def _after_crash(
         also(model, "tools.effects.crash"),
         call=execution.call,
         expected=(
-            f"what {execution.tool} did in life {earlier.life} ({earlier.tool_call})"
-            " is not done again after the crash"
+            f"what {execution.tool} did before the crash ({earlier.tool_call}) is not done again"
         ),
         observed=(
             f"the tool {execution.tool} ran again after the crash, and the model did not know of"

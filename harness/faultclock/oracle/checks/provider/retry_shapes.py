@@ -220,16 +220,12 @@ def counted_anew(history: History, model: ErrorModel) -> Verdicts:
                 call=request.id,
                 expected="one layer retries, so that its number of attempts is the number of"
                 " requests",
-                observed=f"{len(counts)} attempts, and the client began to count anew"
-                f" {_times(len(anew))}",
+                observed=f"{len(counts)} attempts, in {len(anew) + 1} rounds of the client's own"
+                " retries: another layer retries as well",
                 cause="retries.layers",
                 events=(request.attempts[0].start.seq, *(item.start.seq for item in anew)),
                 hint=_SWITCH_OFF,
             )
-
-
-def _times(count: int) -> str:
-    return "once" if count == 1 else f"{count} times"
 
 
 def _count_of(attempt: Attempt) -> int | None:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import count
-from typing import Protocol
+from typing import Any, Protocol
 
 import faultclock
 from faultclock.errors import InputError
@@ -193,6 +193,10 @@ class _Work:
         self._request = request
         self._aside = Aside(self._again)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Be one that has made no run yet, in whichever process this is read."""
+        return _Work, (self._request,)
+
     @cached_property
     def judge(self) -> Judge:
         """The model and what is sought, read once."""
@@ -277,7 +281,8 @@ def _chunk_size(request: ExploreRequest, workers: Workers) -> int:
     if workers.ahead == 1:
         # Nothing is sent anywhere, and whoever interrupts loses no run that is finished.
         return 1
-    return _INLINE_CHUNK if request.binding.inline or not request.isolate else _ISOLATED_CHUNK
+    inline = request.binding.inline or not request.isolate
+    return workers.chunk(_INLINE_CHUNK if inline else _ISOLATED_CHUNK)
 
 
 def _items(request: ExploreRequest, made: Container[_Item]) -> Iterator[_Item]:

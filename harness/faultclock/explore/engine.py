@@ -88,7 +88,7 @@ class ExploreRequest:
         workers: processes that work at once.
         chunk: how many runs a worker is given at once; None: what fits. It changes no result.
         wall_limit_s: real seconds after which a hanging run is ended; None takes the scenario's.
-        clock: real seconds, for the time limit.
+        clock: real seconds, for the time limit; None: those of this process.
         passed_over: what was selected and cannot be played for this subject.
         sought: the exception that the runs are searched for; None: what breaks the model.
     """
@@ -106,7 +106,7 @@ class ExploreRequest:
     workers: int = 1
     chunk: int | None = None
     wall_limit_s: float | None = None
-    clock: Callable[[], float] = time.monotonic
+    clock: Callable[[], float] | None = None
     passed_over: tuple[PassedOver, ...] = ()
     sought: Sought | None = None
 
@@ -287,10 +287,11 @@ def _chunk_size(request: ExploreRequest, workers: Workers) -> int:
 
 def _items(request: ExploreRequest, made: Container[_Item]) -> Iterator[_Item]:
     """Yield the runs to make, in their order, until the time is over."""
-    ends_s = None if request.time_s is None else request.clock() + request.time_s
+    clock = request.clock or time.monotonic
+    ends_s = None if request.time_s is None else clock() + request.time_s
     for number in count(1) if request.runs is None else range(1, request.runs + 1):
         for place in range(len(request.scenarios)):
-            if ends_s is not None and request.clock() >= ends_s:
+            if ends_s is not None and clock() >= ends_s:
                 return
             if (place, number) not in made:
                 yield place, number

@@ -44,7 +44,9 @@ ADDRESS = re.compile(r"(?:tcp|tls|ucx|wss?)://\S+:[0-9]+\S*")
 
 #: Real seconds within which a scheduler has to answer, and to be back once it is lost.
 _CONNECT_LIMIT_S = 10.0
-#: Real seconds that a cluster may be without any worker.
+#: Real seconds within which a scheduler has to have a worker at first.
+_START_LIMIT_S = 10.0
+#: Real seconds that a cluster may be without any worker later.
 _WORKERS_LIMIT_S = 60.0
 #: Real seconds for which the number of workers is taken to be what it was.
 _COUNT_S = 1.0
@@ -214,7 +216,7 @@ class _Connection:
     def __post_init__(self) -> None:
         self._client = _client(self.address)
         try:
-            self._client.wait_for_workers(1, timeout=_CONNECT_LIMIT_S)
+            self._client.wait_for_workers(1, timeout=_START_LIMIT_S)
         except TimeoutError:
             self.close()
             raise InputError(

@@ -34,6 +34,8 @@ from faultclock.run.process.workers import Shared
 _KEPT_MAX = 2
 #: A folder of an installed package that a checkout has elsewhere.
 _BUNDLED = "_bundled"
+#: What that process does. As a program of its own, this module would be there twice.
+_MAIN = f"from {__name__} import main; main()"
 _SAME = "install the same Faultclock and the same libraries for every worker, on the same Python"
 
 
@@ -70,7 +72,7 @@ class _Process:
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(  # noqa: S603 - our own module
-            [sys.executable, "-P", "-m", __name__, str(os.getpid())],
+            [sys.executable, "-P", "-c", _MAIN, str(os.getpid())],
             env={**os.environ, "PYTHONHASHSEED": "0"},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -206,7 +208,3 @@ def main() -> NoReturn:
         code = 0
     finally:
         os._exit(code)
-
-
-if __name__ == "__main__":
-    main()

@@ -5,7 +5,7 @@
 
 All that is known of what is done stays here: a cluster has nothing to lose. What it loses, a worker
 or its scheduler, is asked for again, and of each task one result is taken. See `cluster_worker` for
-the other side. Dask is an extra, so it is imported where it is used, and by this file alone.
+the other side. Dask is an extra, so it is imported where it is used.
 """
 
 from __future__ import annotations
@@ -17,9 +17,6 @@ import os
 import pickle
 import re
 import secrets
-import subprocess
-import sys
-import tempfile
 import threading
 import time
 import warnings
@@ -33,7 +30,14 @@ from typing import Any, ParamSpec, Self, TypeVar
 
 import faultclock
 from faultclock.errors import HarnessError, InputError
-from faultclock.run.process.cluster_worker import MissingError, asked, end_session, facts
+from faultclock.run.process.cluster_worker import (
+    MissingError,
+    UnlikeError,
+    asked,
+    end_session,
+    facts,
+)
+from faultclock.run.process.local_cluster import LocalCluster
 from faultclock.run.process.workers import Shared
 
 P = ParamSpec("P")
@@ -50,14 +54,13 @@ _START_LIMIT_S = 10.0
 _WORKERS_LIMIT_S = 60.0
 #: Real seconds for which the number of workers is taken to be what it was.
 _COUNT_S = 1.0
-#: How often a task is tried again whose worker died, in a cluster of ours.
-_DEATHS_MAX = 1
 #: Evaluated by each worker, whatever it has: its Python, and its Faultclock.
 _ASK = (
     "(__import__('platform').python_version(),"
     " getattr(__import__('faultclock'), '__version__', None)"
     " if __import__('importlib.util').util.find_spec('faultclock') else None)"
 )
+_DASK = "distributed"
 _EXTRA = "pip install 'faultclock[dask]'"
 
 
@@ -72,10 +75,10 @@ class Cluster:
     """
 
     def __init__(self, place: str) -> None:
-        if importlib.util.find_spec("distributed") is None:
+        if importlib.util.find_spec(_DASK) is None:
             raise InputError("a cluster needs Dask, which is not installed", hint=_EXTRA)
         found = LOCAL.fullmatch(place)
-        self._local = None if found is None else _Local(int(found[1]))
+        self._local = None if found is None else LocalCluster(int(found[1]))
         self._address = place
         self._connection: tuple[int, _Connection] | None = None
 
@@ -118,42 +121,6 @@ class Cluster:
         if self._connection is None or self._connection[0] != os.getpid():
             self._connection = (os.getpid(), _Connection(self._address))
         return self._connection[1]
-
-
-class _Local:
-    """A cluster on this machine, in processes beside this one."""
-
-    def __init__(self, workers: int) -> None:
-        self._workers = workers
-        self._process: subprocess.Popen[bytes] | None = None
-
-    def start(self) -> str:
-        """Start it, and return its address."""
-        with tempfile.TemporaryFile() as said:
-            self._process = subprocess.Popen(  # noqa: S603 - our own module
-                [sys.executable, "-P", "-m", __name__, str(self._workers)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=said,
-                # A Ctrl-C in the terminal is for the process that answers for the result.
-                start_new_session=True,
-            )
-            assert self._process.stdout is not None, "it was made with pipes"
-            address = self._process.stdout.readline().decode().strip()
-            if not address:
-                said.seek(0)
-                last = said.read().decode("utf-8", "replace").strip().rpartition("\n")[2]
-                raise InputError(f"the cluster of this machine did not start: {last}")
-        return address
-
-    def end(self) -> None:
-        """End it with all its processes."""
-        if self._process is None:
-            return
-        for pipe in (self._process.stdin, self._process.stdout):
-            if pipe is not None:
-                pipe.close()
-        self._process.wait()
 
 
 @dataclass(slots=True)
@@ -249,9 +216,10 @@ class _Connection:
         return task
 
     def forget(self, tasks: Iterable[_Task]) -> None:
-        """Take tasks back."""
+        """Take tasks back: nobody waits for them any more."""
+        taken = [task for task in tasks if task.ours.cancel()]
         with suppress(Exception):
-            self._client.cancel([task.future for task in tasks], asynchronous=False)
+            self._client.cancel([task.future for task in taken])
 
     def look(self) -> None:
         """Ask again for what was lost with a scheduler, once it is back."""
@@ -307,8 +275,8 @@ class _Connection:
         }
         for address, future in sent.items():
             kind, value = _answer(future)
-            if kind == "raised" and isinstance(value, InputError):
-                raise InputError(f"worker {address}: {value.message}", hint=value.hint)
+            if isinstance(value, UnlikeError):
+                raise _refused(f"worker {address}", value)
             if kind == "raised" and isinstance(value, HarnessError):
                 raise value
 
@@ -341,6 +309,9 @@ class _Connection:
             # It went to a worker, or to a thread of one, that has not been asked before.
             task.sent = True
             self._send(task)
+        elif isinstance(value, UnlikeError):
+            # It came when the others had been asked.
+            task.ours.set_exception(_refused("a worker of the cluster", value))
         elif kind == "raised":
             task.ours.set_exception(value)
         else:
@@ -360,6 +331,10 @@ def _answer(future: Any) -> tuple[str, Any]:
     except Exception as error:  # noqa: BLE001 - of a cluster that is not like this one
         return "raised", InputError(f"the cluster did not carry it out: {error}")
     return kind, value
+
+
+def _refused(worker: str, error: UnlikeError) -> InputError:
+    return InputError(f"{worker}: {error.message}", hint=error.hint)
 
 
 def _nothing() -> None:
@@ -391,8 +366,9 @@ def _packed(value: object) -> tuple[bytes, tuple[Shared[Any], ...]]:
 def _client(address: str) -> Any:
     from distributed import Client
 
-    # It tells a log what a person is told by us.
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    # It would tell a log what a person is told by us.
+    for name in [name for name in logging.root.manager.loggerDict if name.startswith(_DASK)]:
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     with warnings.catch_warnings():
         # Versions are compared by us, and refused.
         warnings.simplefilter("ignore")
@@ -428,27 +404,3 @@ def _check_versions(found: Mapping[str, object]) -> None:
                     f"worker {address} {has}, and this is {wanted}",
                     hint="the same versions make the same runs: install them for every worker",
                 )
-
-
-def main() -> None:
-    """Be a cluster on this machine until standard input ends: `cluster N`."""
-    import dask
-    from distributed import LocalCluster
-
-    dask.config.set({"distributed.scheduler.allowed-failures": _DEATHS_MAX})
-    with LocalCluster(  # type: ignore[no-untyped-call]
-        n_workers=int(sys.argv[1]),
-        threads_per_worker=1,
-        processes=True,
-        host="127.0.0.1",
-        dashboard_address=None,
-        # What needs memory are the runs, which have a limit of their own.
-        memory_limit=0,
-    ) as cluster:
-        sys.stdout.write(f"{cluster.scheduler_address}\n")
-        sys.stdout.flush()
-        sys.stdin.read()
-
-
-if __name__ == "__main__":
-    main()

@@ -51,6 +51,10 @@ class MissingError(InternalError):
         self.key = key
 
 
+class UnlikeError(InputError):
+    """A worker makes other runs than this machine: it has other versions, or another subject."""
+
+
 @cache
 def facts() -> dict[str, str]:
     """Return what has to be the same wherever runs are made: versions, and our own files."""
@@ -160,12 +164,12 @@ def check_alike(here: Mapping[str, str]) -> None:
     """Refuse to make runs for a process whose `facts` are others.
 
     Raises:
-        InputError: what differs, and how.
+        UnlikeError: what differs, and how.
     """
     there = facts()
     for name, wanted in here.items():
         if (found := there.get(name)) != wanted:
-            raise InputError(f"it has {name} {found}, and this is {wanted}", hint=_SAME)
+            raise UnlikeError(f"it has {name} {found}, and this is {wanted}", hint=_SAME)
 
 
 def _done(known: dict[str, Shared[Any]], task: bytes, values: Mapping[str, bytes]) -> object:
@@ -176,7 +180,10 @@ def _done(known: dict[str, Shared[Any]], task: bytes, values: Mapping[str, bytes
             _forget(known.pop(old))
         here, packed = pickle.loads(value)  # noqa: S301 - from whom we work for
         check_alike(here)
-        known[key] = Shared(pickle.loads(packed), key)  # noqa: S301 - the same
+        try:
+            known[key] = Shared(pickle.loads(packed), key)  # noqa: S301 - the same
+        except InputError as error:
+            raise UnlikeError(error.message, hint=error.hint) from None
     function: Callable[..., object]
     function, args, kwargs = _Unpickler(task, known).load()
     return function(*args, **kwargs)

@@ -34,8 +34,9 @@ from tests.run import cluster_tasks as tasks
 
 ITEMS = tuple(range(23))
 SQUARES = tuple(tasks.squares(ITEMS))
-RUNS = 40
+RUNS = 18
 SCENARIO = "rate-limits/retry-after-integer"
+EXPLORE = ("explore", SCENARIO, "--runs", "8")
 
 #: A client that tries again too early, after a wait that is not the same twice: what the kernel
 #: gives it is not simulated.
@@ -254,7 +255,7 @@ def explored(**options: Any) -> Exploration:
         subject_spec="mini-ignores-retry-after",
         model=load_error_model("stud-cli"),
         runs=RUNS,
-        chunk=4,
+        chunk=3,
     )
     return explore(request, **options)
 
@@ -280,8 +281,8 @@ def test_an_exploration_is_the_same_though_a_worker_is_killed(cluster: Cluster) 
 @pytest.mark.parametrize(
     ("words", "code"),
     [
-        (("run", "rate-limits/retry-after-*", "--subject", "mini-ignores-retry-after"), 1),
-        (("explore", SCENARIO, "--subject", "mini-ignores-retry-after", "--runs", "40"), 1),
+        (("run", SCENARIO, "--subject", "mini-ignores-retry-after", "--seeds", "6"), 1),
+        ((*EXPLORE, "--subject", "mini-ignores-retry-after", "--shrink-runs", "10"), 1),
         (("census", "requests-retry", "--scenario", SCENARIO), 0),
         (("run", SCENARIO, "--subject", "unsteady.py:ask", "--seeds", "2"), 3),
     ],

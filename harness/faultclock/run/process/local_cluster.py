@@ -6,14 +6,21 @@ has them, so that no thread of theirs is where others are forked from.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
 
 from faultclock.errors import InputError
 
-#: How often a task is tried again whose worker died.
-_DEATHS_MAX = 1
+_SETTINGS = {
+    # How often a task is tried again whose worker died.
+    "distributed.scheduler.allowed-failures": 1,
+    # A worker looks a hundred times a second at what its threads do, which is to wait.
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.system-monitor.interval": "10s",
+    "distributed.admin.tick.interval": "500ms",
+}
 #: Real seconds that it gets to end by itself.
 _END_LIMIT_S = 10.0
 
@@ -68,7 +75,7 @@ def main() -> None:
     import dask
     import distributed
 
-    dask.config.set({"distributed.scheduler.allowed-failures": _DEATHS_MAX})
+    dask.config.set(_SETTINGS)
     with distributed.LocalCluster(  # type: ignore[no-untyped-call]
         n_workers=int(sys.argv[1]),
         threads_per_worker=1,
@@ -78,8 +85,7 @@ def main() -> None:
         # What needs memory are the runs, which have a limit of their own.
         memory_limit=0,
     ) as cluster:
-        sys.stdout.write(f"{cluster.scheduler_address}\n")
-        sys.stdout.flush()
+        os.write(1, f"{cluster.scheduler_address}\n".encode())
         sys.stdin.read()
 
 

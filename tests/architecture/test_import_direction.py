@@ -136,7 +136,7 @@ LIBRARIES: dict[str, set[str]] = {
     "subjects": {"jsonschema", "referencing"},
     "agents": {"h11", "jsonschema"},
     "mutants": {"pydantic"},
-    "run": {"pydantic"},
+    "run": {"dask", "distributed", "pydantic"},
     "render": {"jinja2", "junitparser", "markupsafe", "sarif_pydantic"},
     "certify": {"cryptography", "pydantic", "rfc8785", "securesystemslib"},
     "cli": {"click", "rich"},

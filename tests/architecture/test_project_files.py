@@ -130,7 +130,7 @@ def test_every_client_that_comes_bound_has_its_extra() -> None:
     named = {entry.extra for entry in CLIENTS.values()}
     named |= {known.extra for known in FRAMEWORKS if known.extra}
     assert named <= set(extras)
-    assert set(extras) - named <= {"all", "certify", "langchain-mcp", "record", "sdk"}
+    assert set(extras) - named <= {"all", "certify", "dask", "langchain-mcp", "record", "sdk"}
 
 
 def test_clients_that_cannot_stand_with_the_others_are_tested_apart() -> None:

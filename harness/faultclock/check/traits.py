@@ -20,7 +20,7 @@ _NAMES = {
     "body-reset": "cut answers",
     "body-cut": "cut answers",
     "silence": "silence",
-    "silence-in-answer": "silence",
+    "silence-in-answer": "silence inside an answer",
     "broken-json": "broken JSON",
     "error-in-200": "an error in a 200",
     "stream-status-503": "503 to a stream",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from faultclock.cli.exits import INCONCLUSIVE, OK
-from faultclock.cli.options import DEFAULT_MODEL, jobs_option
+from faultclock.cli.options import DEFAULT_MODEL, cluster_option, jobs_option
 from faultclock.cli.say import machine, say
 from faultclock.errors import InputError, SubjectError, UnknownNameError
 
@@ -94,6 +94,7 @@ be loaded, or one of its runs has no result (the reason is printed).
     help="Add the clients of this census, which was taken in another environment.",
 )
 @jobs_option("Runs of a client at a time.")
+@cluster_option
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no table.")
 def command(
     clients: tuple[str, ...],

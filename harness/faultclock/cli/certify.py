@@ -19,7 +19,7 @@ from faultclock.cli.key_options import (
     source_date,
     today,
 )
-from faultclock.cli.options import DEFAULT_MODEL, jobs_option
+from faultclock.cli.options import DEFAULT_MODEL, cluster_option, jobs_option
 from faultclock.cli.outputs import Outputs
 from faultclock.cli.report_options import report_options
 from faultclock.cli.say import say
@@ -90,6 +90,7 @@ artifact than what ran, 3 nothing is broken but something was not shown.
 )
 @report_options
 @jobs_option("Worker processes.")
+@cluster_option
 @click.option("-q", "--quiet", is_flag=True, help="No progress.")
 def command(
     subject: str,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from faultclock.cli.options import (
+    cluster_option,
     cpu_profile_option,
     inline_option,
     jobs_option,
@@ -87,6 +88,7 @@ a scenario had no run that passed, a run hung, or was not the same twice. 130 in
     " after that.",
 )
 @jobs_option("Processes that run at once.", flag="--workers")
+@cluster_option
 @click.option(
     "--seed",
     type=click.IntRange(0, 2**32 - 1),

@@ -25,6 +25,7 @@ from faultclock.model.report.exploration import Exploration, FailureGroup, Tried
 from faultclock.model.report.finding import Verdict
 from faultclock.render.exploration_text import exploration_lines
 from faultclock.render.wording import count
+from faultclock.run.process.workers import hands
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,7 +173,7 @@ class Exploring:
             # What it came to is said last.
             last = next(place for place in reversed(range(len(lines))) if lines[place][:1] != " ")
             yield from lines[last:]
-        yield f"  {_rate(found, self.request.workers)}"
+        yield f"  {_rate(found, hands(self.request.workers))}"
         for problem in found.problems:
             yield f"  {problem}"
         if self.session is not None:

@@ -25,6 +25,15 @@ _PYTHON = "faultclock.python"
 #: Parameter to its flag.
 _LIMITS = {"wall_limit": "--wall-limit", "memory_limit": "--memory-limit"}
 
+#: Options that say how processes of this machine make runs.
+_OF_THIS_MACHINE = {
+    "jobs": "--jobs",
+    "workers": "--workers",
+    "inline": "--inline",
+    "cpu_profile": "--cpu-profile",
+    "env": "--env",
+}
+
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
 
@@ -138,6 +147,48 @@ def cpu_profile_option(function: FunctionT) -> FunctionT:
         help="Write whose processor time the runs take, as JSON: your code, its libraries, the "
         "simulated world, the judge. The runs take longer, and are the same.",
     )(cast("FunctionT", measured))
+
+
+def cluster_option(function: FunctionT) -> FunctionT:
+    """Add `--cluster`; the command knows nothing of it."""
+
+    @functools.wraps(function)
+    def clustered(*args: Any, cluster: str | None, **options: Any) -> Any:
+        if cluster is None:
+            return function(*args, **options)
+        context = click.get_current_context()
+        for name, flag in _OF_THIS_MACHINE.items():
+            if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+                raise click.UsageError(
+                    f"{flag} is about processes of this machine, and --cluster makes the runs "
+                    "elsewhere"
+                )
+        # Imported here: few runs need more than one machine.
+        from faultclock.run.process.cluster import Cluster
+        from faultclock.run.process.workers import working_at
+
+        with Cluster(cluster) as place, working_at(place):
+            return function(*args, **options)
+
+    return click.option(
+        "--cluster",
+        metavar="ADDRESS|local:N",
+        callback=_check_cluster,
+        help="Have the workers of this Dask cluster make the runs: the address of a scheduler, "
+        "such as tcp://host:8786, or local:4 for four workers on this machine.",
+    )(cast("FunctionT", clustered))
+
+
+def _check_cluster(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
+    if value is None:
+        return None
+    from faultclock.run.process.cluster import ADDRESS, LOCAL
+
+    if LOCAL.fullmatch(value) is None and ADDRESS.fullmatch(value) is None:
+        raise click.BadParameter(
+            f"{value!r} is no address of a scheduler: write it like tcp://host:8786, or local:4"
+        )
+    return value
 
 
 def _keep_memory_limit(context: click.Context, _: click.Parameter, value: int) -> None:

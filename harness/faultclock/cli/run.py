@@ -12,6 +12,7 @@ from faultclock.cli.configured import was_typed
 from faultclock.cli.elsewhere import python_option
 from faultclock.cli.gating import baseline_option, gate_of, own_scenarios_option, today_option
 from faultclock.cli.options import (
+    cluster_option,
     cpu_profile_option,
     inline_option,
     jobs_option,
@@ -123,6 +124,7 @@ that is not in it, and for a stale entry.
 @shard_option
 @inline_option
 @jobs_option("Worker processes.")
+@cluster_option
 @wall_limit_option
 @memory_limit_option
 @cpu_profile_option

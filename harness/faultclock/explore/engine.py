@@ -14,7 +14,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import count
-from typing import Protocol
+from typing import Any, Protocol
 
 import faultclock
 from faultclock.errors import InputError
@@ -88,7 +88,7 @@ class ExploreRequest:
         workers: processes that work at once.
         chunk: how many runs a worker is given at once; None: what fits. It changes no result.
         wall_limit_s: real seconds after which a hanging run is ended; None takes the scenario's.
-        clock: real seconds, for the time limit.
+        clock: real seconds, for the time limit; None: those of this process.
         passed_over: what was selected and cannot be played for this subject.
         sought: the exception that the runs are searched for; None: what breaks the model.
     """
@@ -106,7 +106,7 @@ class ExploreRequest:
     workers: int = 1
     chunk: int | None = None
     wall_limit_s: float | None = None
-    clock: Callable[[], float] = time.monotonic
+    clock: Callable[[], float] | None = None
     passed_over: tuple[PassedOver, ...] = ()
     sought: Sought | None = None
 
@@ -193,6 +193,10 @@ class _Work:
         self._request = request
         self._aside = Aside(self._again)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Be one that has made no run yet, in whichever process this is read."""
+        return _Work, (self._request,)
+
     @cached_property
     def judge(self) -> Judge:
         """The model and what is sought, read once."""
@@ -277,15 +281,17 @@ def _chunk_size(request: ExploreRequest, workers: Workers) -> int:
     if workers.ahead == 1:
         # Nothing is sent anywhere, and whoever interrupts loses no run that is finished.
         return 1
-    return _INLINE_CHUNK if request.binding.inline or not request.isolate else _ISOLATED_CHUNK
+    inline = request.binding.inline or not request.isolate
+    return workers.chunk(_INLINE_CHUNK if inline else _ISOLATED_CHUNK)
 
 
 def _items(request: ExploreRequest, made: Container[_Item]) -> Iterator[_Item]:
     """Yield the runs to make, in their order, until the time is over."""
-    ends_s = None if request.time_s is None else request.clock() + request.time_s
+    clock = request.clock or time.monotonic
+    ends_s = None if request.time_s is None else clock() + request.time_s
     for number in count(1) if request.runs is None else range(1, request.runs + 1):
         for place in range(len(request.scenarios)):
-            if ends_s is not None and request.clock() >= ends_s:
+            if ends_s is not None and clock() >= ends_s:
                 return
             if (place, number) not in made:
                 yield place, number

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
 import faultclock
-from faultclock.errors import HarnessError, InternalError, SubjectError
+from faultclock.errors import HarnessError, InputError, InternalError, SubjectError
 from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.report.census import (
     Absent,
@@ -195,6 +195,8 @@ def _live(
     with suppress(KeyboardInterrupt), theirs:
         try:
             theirs.send(client_census(request, entry, theirs.send))
+        except InputError as error:
+            theirs.send(error)
         except HarnessError as error:
             theirs.send(InternalError(f"the census of {entry.id}: {error}"))
 

@@ -95,12 +95,13 @@ def trace_header(scenario: Scenario, binding: Binding, seed: int) -> TraceHeader
         scenario_digest=scenario_digest(scenario),
         subject=binding.info(),
         seed=seed,
-        versions=dict(_versions()),
+        versions=dict(versions()),
     )
 
 
 @cache
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
+    """Return the versions of all that shapes a trace, as its header has them."""
     return {
         "faultclock": faultclock.__version__,
         "python": platform.python_version(),

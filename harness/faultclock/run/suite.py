@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby
 from pathlib import PurePath
+from typing import Any
 
 from faultclock.errors import InputError
 from faultclock.load.matrix import Crossing
@@ -299,6 +300,10 @@ class _Bench:
         self.request = request
         self._of: tuple[int, Twice[_Case]] | None = None
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Be one that has made no run yet, in whichever process this is read."""
+        return _Bench, (self.request,)
+
     @property
     def twice(self) -> Twice[_Case]:
         """What makes the runs of this process."""
@@ -334,7 +339,7 @@ def _all_done(request: SuiteRequest, bench: _Bench) -> Generator[Done[_Case], No
     with closing(Shared(bench)) as shared, Workers(jobs) as workers:
 
         def run(cases: list[_Case]) -> Iterator[Done[_Case]]:
-            size = _CHUNK if workers.ahead > 1 else 1
+            size = workers.chunk(_CHUNK) if workers.ahead > 1 else 1
             return in_order(
                 workers, partial(_done_there, shared), cases, size=size, lost=bench.lost
             )

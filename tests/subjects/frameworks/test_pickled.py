@@ -33,3 +33,11 @@ def test_a_set_is_written_in_order() -> None:
     assert list(there) != list(back)
     assert there == back
     assert pickled(there) == pickled(back)
+
+
+def test_a_state_may_hold_itself() -> None:
+    """Such as a step of an agent that refers to what holds it."""
+    step: dict[str, object] = {"number": 1}
+    step["meta"] = {"step": step}
+    back = unpickled(pickled(step))
+    assert back["meta"]["step"] is back

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any
 
-from faultclock.model.duration import SECOND_NS, format_duration
+from faultclock.model.duration import SECOND_NS, format_duration, format_roughly
 from faultclock.model.report.inferred import Ceiling, Evidence, HeaderReading, Told
 from faultclock.profile.infer.groups import first_wait_ns
 from faultclock.profile.infer.header_forms import Form
@@ -114,8 +114,8 @@ def _row_beside(like: Ceiling) -> tuple[int, ...]:
 
 
 def _bounds(readings: Mapping[int, HeaderReading]) -> tuple[int, int] | Ceiling:
-    honored = [value for value in sorted(readings) if readings[value].is_honored]
-    refused = [value for value in sorted(readings) if not readings[value].is_honored]
+    honored = [value for value in sorted(readings) if _follows(readings, value)]
+    refused = [value for value in sorted(readings) if value not in honored]
     if not honored:
         return Ceiling(
             header="",
@@ -148,12 +148,32 @@ def _bounds(readings: Mapping[int, HeaderReading]) -> tuple[int, int] | Ceiling:
     return honored[-1], refused[0]
 
 
+def _follows(readings: Mapping[int, HeaderReading], value: int) -> bool:
+    """Return whether a wait is for what was asked, and would have been another for another value.
+
+    A client that gives up, and waits longer than asked for a reason of its own, follows nothing.
+    """
+    reading = readings[value]
+    if reading.reading != "honored_with_more":
+        return reading.is_honored
+    others = (item.waited_ns for number, item in readings.items() if number != value)
+    return not any(_same(reading.waited_ns, other) for other in others)
+
+
+def _same(waited_ns: int | None, other_ns: int | None) -> bool:
+    return waited_ns is not None and other_ns is not None and close(waited_ns, other_ns)
+
+
 def _evidence(readings: Mapping[int, HeaderReading], *values: int) -> tuple[Evidence, ...]:
     return tuple(item for value in values for item in readings[value].evidence)
 
 
 def _above(readings: Mapping[int, HeaderReading], low: int, high: int) -> Told[str]:
     first, last = readings[high], readings[max(readings)]
+    if first is not last and first.is_honored and _same(first.waited_ns, last.waited_ns):
+        assert first.waited_ns is not None
+        text = f"it waits {format_roughly(first.waited_ns)}, however much longer is asked"
+        return Told[str](value=text, sure="exact", evidence=(*first.evidence, *last.evidence))
     words = [_word(reading, low) for reading in (first, last)]
     evidence = (*first.evidence, *last.evidence)
     if words[0] == words[1]:

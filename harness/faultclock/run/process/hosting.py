@@ -40,7 +40,7 @@ from faultclock.model.scenario.scenario import Role
 from faultclock.model.scenario.service_host import ServiceHost
 from faultclock.model.scenario.tool_script import ToolScript
 from faultclock.model.trace.event_check import check_events
-from faultclock.model.trace.trace import Declares, TraceEvent
+from faultclock.model.trace.trace import Declares, SubjectInfo, TraceEvent
 from faultclock.run.notes.output import Spill
 from faultclock.run.process import second_process as aside
 from faultclock.run.process.frames import DamagedError, receive, send
@@ -101,6 +101,7 @@ class Host:
         their_first.close()
         self._control, self._first = ours, first
         self._session: tuple[int, int, int] | None = None
+        self._loaded: tuple[Any, ...] = ()
         self._end = weakref.finalize(self, _end, parent, process, ours, first, self._spill)
 
     def load(self, kind: type[T], function: Callable[..., tuple[Any, T]], *args: Any) -> T:
@@ -113,7 +114,9 @@ class Host:
         try:
             stream = self._first.fileno()
             send(stream, pickle.dumps((function, args)))
-            return _read(kind, receive(stream, time.monotonic() + _LOAD_LIMIT_S))
+            subject = _read(kind, receive(stream, time.monotonic() + _LOAD_LIMIT_S))
+            self._loaded = (kind, function, args, subject)
+            return subject
         except TimeoutError:
             reason = f"it was not loaded within {_LOAD_LIMIT_S:g} s"
         except DamagedError as error:
@@ -123,6 +126,11 @@ class Host:
         finally:
             self._first.close()
         raise LostError(reason)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Become another one, wherever this is read, that has loaded the same subject there."""
+        kind, function, args, subject = self._loaded
+        return _loaded_alike, (kind, function, args, subject.adopted(self).binding.info())
 
     def printed(self) -> tuple[str, ...]:
         """Return the lines that the subject has printed while it was loaded, the first of them."""
@@ -310,6 +318,39 @@ _OF_BINDING = (
     ),
     "state_slot",
 )
+
+
+#: What was loaded in this process for another one.
+_alike: dict[bytes, Host] = {}
+
+
+def _loaded_alike(
+    kind: type[HostedSubject],
+    function: Callable[..., tuple[Any, HostedSubject]],
+    args: tuple[Any, ...],
+    wanted: SubjectInfo,
+) -> Host:
+    """Return a host that has loaded here what was loaded elsewhere.
+
+    Raises:
+        InputError: it cannot be loaded here, or is not the same: its runs would not be either.
+    """
+    key = pickle.dumps((function, args))
+    if key not in _alike:
+        host = Host()
+        try:
+            found = host.load(kind, function, *args).adopted(host).binding.info()
+        except LostError as error:
+            raise SubjectError(f"it cannot load {wanted.id}: {error}") from None
+        for name, here in wanted:
+            if (there := getattr(found, name)) != here:
+                what = name.replace("_", " ")
+                raise SubjectError(
+                    f"it has another {wanted.id}: {what} {there}, and here it is {here}",
+                    hint="give every worker the same files and the same libraries",
+                )
+        _alike[key] = host
+    return _alike[key]
 
 
 # ---------------------------------------------------------------------- runs

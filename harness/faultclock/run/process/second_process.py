@@ -158,7 +158,7 @@ def _serve(function: Callable[..., Any], asked: Connection, tells: Connection) -
         while True:
             args = asked.recv()
             kept = kept or rearrange()
-            tells.send_bytes(_told(function, args))
+            tells.send_bytes(told(function, args))
     except (EOFError, BrokenPipeError, KeyboardInterrupt):
         # The other side is done; a person's Ctrl-C reaches it as well.
         code = 0
@@ -169,7 +169,8 @@ def _serve(function: Callable[..., Any], asked: Connection, tells: Connection) -
         os._exit(code)
 
 
-def _told(function: Callable[..., Any], args: tuple[Any, ...]) -> bytes:
+def told(function: Callable[..., Any], args: tuple[Any, ...]) -> bytes:
+    """Call it, and return what it comes to, pickled: "value" or "raised", and which."""
     try:
         return pickle.dumps(("value", function(*args)))
     except Exception as error:  # noqa: BLE001 - it is raised again on the other side

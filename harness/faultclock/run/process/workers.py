@@ -1,6 +1,7 @@
 """Who makes the runs: processes, fed in chunks, however they end.
 
-They are forked from this one, so they inherit the warmed subject; one job needs no pool.
+They are forked from this one, so they inherit the warmed subject; one job needs no pool. A cluster
+takes their place where one is in use; see `cluster`.
 
 What is computed never depends on how many workers there are, nor on who finishes first. A worker
 that dies costs nothing but time: what it had in hand is made again one by one, and the one item
@@ -16,10 +17,11 @@ import signal
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from concurrent.futures.process import ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count, islice
 from types import TracebackType
-from typing import Any, Generic, ParamSpec, Self, TypeVar
+from typing import Any, Generic, ParamSpec, Protocol, Self, TypeVar
 
 from faultclock.errors import InternalError
 from faultclock.run.process.lifeline import end_with
@@ -32,6 +34,9 @@ R = TypeVar("R")
 #: Chunks that are handed out for each worker: one in hand, one to go on with.
 _AHEAD = 2
 
+#: How much larger a chunk is that goes to a cluster: a task costs some milliseconds there.
+_FAR = 4
+
 #: Real seconds between two looks at whether all workers live.
 _LOOK_S = 1.0
 
@@ -40,29 +45,71 @@ _values: dict[str, Any] = {}
 _numbers = count(1)
 
 
+class Place(Protocol):
+    """Where the work is done, if not by processes that are forked from this one."""
+
+    def hands(self) -> int:
+        """Return how much is done there at once."""
+        ...
+
+    def executor(self) -> Executor:
+        """Return what has it done there. Of its tasks, a BrokenExecutor spoils one alone."""
+        ...
+
+    def look(self) -> None:
+        """Look after what is under way.
+
+        Raises:
+            InputError: nothing can come of it any more.
+        """
+        ...
+
+
+#: Where the work of this process is done; None: by processes that are forked from it.
+_place: Place | None = None
+
+
+@contextmanager
+def working_at(place: Place) -> Iterator[None]:
+    """Let all work be done at `place` meanwhile, however many jobs are asked for."""
+    global _place
+    _place = place
+    try:
+        yield
+    finally:
+        _place = None
+
+
+def hands(jobs: int) -> int:
+    """Return how much is done at once where `jobs` are asked for."""
+    return jobs if _place is None else _place.hands()
+
+
 class Shared(Generic[S]):
     """A value that is too large, or of a kind, to be sent with every task.
 
-    Workers have it because they are forked from this process after this.
+    Workers have it because they are forked from this process after this. Those of a cluster get it
+    once, pickled.
 
     Args:
         value: what the workers are to have.
+        key: its name, where another process has given it one.
     """
 
-    def __init__(self, value: S) -> None:
-        self._key = f"{os.getpid()}-{next(_numbers)}"
-        _values[self._key] = value
+    def __init__(self, value: S, key: str | None = None) -> None:
+        self.key = key or f"{os.getpid()}-{next(_numbers)}"
+        _values[self.key] = value
 
     def get(self) -> S:
         """Return the value."""
-        if self._key not in _values:
+        if self.key not in _values:
             raise InternalError("a worker was not forked from us")
-        value: S = _values[self._key]
+        value: S = _values[self.key]
         return value
 
     def close(self) -> None:
         """Forget the value in this process."""
-        _values.pop(self._key, None)
+        _values.pop(self.key, None)
 
 
 class Serial(Executor):
@@ -83,19 +130,28 @@ class Workers:
 
     Args:
         jobs: how many do the work at once (1 or more). One works in this process.
-
-    Attributes:
-        jobs: as it was given.
     """
 
     def __init__(self, jobs: int = 1) -> None:
-        self.jobs = jobs
+        self._jobs = jobs
+        self._place = _place
         self._executor: Executor | None = None
 
     @property
     def ahead(self) -> int:
         """How many chunks to hand out at once."""
-        return 1 if self.jobs == 1 else _AHEAD * self.jobs
+        if self._place is not None:
+            return _AHEAD * self._place.hands()
+        return 1 if self._jobs == 1 else _AHEAD * self._jobs
+
+    @property
+    def break_together(self) -> bool:
+        """Whether a task that breaks takes all others along."""
+        return self._place is None
+
+    def chunk(self, size: int) -> int:
+        """Return how many items to hand out at once, if `size` are right for a process."""
+        return size if self._place is None else size * _FAR
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Have it called by a worker."""
@@ -105,7 +161,8 @@ class Workers:
 
     def renew(self) -> None:
         """Let go of an executor that broke; the next task gets a new one."""
-        self._end(patiently=False)
+        if self.break_together:
+            self._end(patiently=False)
 
     def first_done(self, waiting: Collection[Future[R]]) -> set[Future[R]]:
         """Wait until one of `waiting` is done, and return those that are.
@@ -117,6 +174,9 @@ class Workers:
             done, _ = wait(waiting, timeout=_LOOK_S, return_when=FIRST_COMPLETED)
             if done:
                 return done
+            if self._place is not None:
+                self._place.look()
+                continue
             processes = getattr(self._executor, "_processes", None) or {}
             if not all(process.is_alive() for process in list(processes.values())):
                 _kill(self._executor)
@@ -135,10 +195,12 @@ class Workers:
         self._end(patiently=kind is None)
 
     def _made(self) -> Executor:
-        if self.jobs == 1:
+        if self._place is not None:
+            return self._place.executor()
+        if self._jobs == 1:
             return Serial()
         return ProcessPoolExecutor(
-            self.jobs,
+            self._jobs,
             mp_context=multiprocessing.get_context("fork"),
             initializer=_begin,
             initargs=(os.getpid(),),
@@ -205,8 +267,9 @@ def as_finished(
             else:
                 yield Chunk(first, part, tuple(results))
         if broken:
-            # One dead process takes the whole pool along, and it is not known which item did it.
-            yield from _survivors(waiting, broken)
+            if workers.break_together:
+                # It is not known which item did it.
+                yield from _survivors(waiting, broken)
             workers.renew()
             for first, part in sorted(broken):
                 yield Chunk(first, part, tuple(_one_by_one(workers, function, part, lost)))

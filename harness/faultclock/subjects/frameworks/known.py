@@ -249,6 +249,13 @@ FRAMEWORKS = (
         streams=True,
     ),
 )
+#: Modules whose distribution has another name.
+_INSTALLED_BY: Mapping[str, str] = {
+    "bs4": "beautifulsoup4",
+    "dotenv": "python-dotenv",
+    "strands_tools": "strands-agents-tools",
+    "yaml": "pyyaml",
+}
 #: A package that many distributions share.
 _NAMESPACE = "google."
 _BY_CLASS: Mapping[tuple[str, str], Known] = {
@@ -262,7 +269,8 @@ def distribution_of(module: str) -> str:
         if module == item.package or module.startswith(f"{item.package}."):
             return item.distributions[0]
     parts = 2 if module.startswith(_NAMESPACE) else 1
-    return "-".join(module.split(".")[:parts])
+    name = "-".join(module.split(".")[:parts])
+    return _INSTALLED_BY.get(name, name)
 
 
 def agent_of(target: object) -> Known | None:

@@ -9,12 +9,21 @@ from typing import Any
 
 
 def pickled(state: object) -> str:
-    """Return equal texts for equal states, in every process. The state holds no cycle."""
+    """Return equal texts for equal states, in every process.
+
+    The memo of pickle writes the second use of one object as a reference. Whether two equal texts
+    are one object differs between processes, so it is used only where a state holds a cycle.
+    """
+    try:
+        return _dumped(state, fast=True)
+    except (ValueError, RecursionError):
+        return _dumped(state, fast=False)
+
+
+def _dumped(state: object, *, fast: bool) -> str:
     buffer = io.BytesIO()
     pickler = _Pickler(buffer)
-    # The memo writes the second use of one object as a reference. Whether two equal texts are one
-    # object differs between processes.
-    pickler.fast = True
+    pickler.fast = fast
     pickler.dump(state)
     return base64.b64encode(buffer.getvalue()).decode()
 

@@ -291,7 +291,9 @@ def secrets(history: History, model: ErrorModel) -> Verdicts:
         yield held(*requirements)
         if leaks(rule, result.content):
             expected = "an error for the model without a secret in it"
-            observed = f"a failure of {result.call.name} goes to the model in words that hold a secret"
+            observed = (
+                f"a failure of {result.call.name} goes to the model in words that hold a secret"
+            )
             hint = "Word the error yourself: the text of an exception is for your log."
             violation = _broken(result, requirements, expected, observed, hint=hint)
             yield replace(violation, cause="the text of an exception is the result")

@@ -73,7 +73,7 @@ def test_what_no_line_of_the_user_has_a_part_in_is_the_librarys() -> None:
     assert _of_agent(_crashed("own", "no", frames=(FRAME, library))) == [""]
     assert [item.library for item in problems_in(report(beyond))] == [""]
     (problem,) = problems_of((beyond,), (), model().requirements, library="langgraph 1.2.22")
-    assert problem.beyond.startswith("not in your code, but in langgraph 1.2.22 or what it uses")
+    assert problem.beyond.startswith("no line of yours was seen: it is in langgraph 1.2.22")
 
 
 def test_what_shows_no_line_is_the_librarys_where_no_run_shows_one_of_the_user() -> None:

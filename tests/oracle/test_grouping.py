@@ -135,6 +135,16 @@ def test_a_request_with_other_instructions_is_no_retry() -> None:
     assert "retries.pointless" not in broken(common(), built)
 
 
+def test_instructions_with_a_clock_hide_no_retry() -> None:
+    """Each round has others, and says the same: a node of a graph that is tried again."""
+    built = crowd()
+    for minute in range(3):
+        name = f"round {minute}"
+        built.sends(name, f"You help. It is 12:0{minute}.").gets(name, 400 if minute < 2 else 200)
+    built.ends()
+    assert requests(built) == [(["400", "400", "ok"], "returned")]
+
+
 def test_other_text_under_the_same_instructions_is_no_retry() -> None:
     """A map over chunks, of which one failed and was left out."""
     built = crowd()

@@ -103,7 +103,9 @@ def test_a_client_that_counts_its_retries_anew_has_a_layer_above_it() -> None:
     built = numbered("0", "1", "0", "1", "0", "1")
     finding = found(built, "retries.layers")
     assert finding.verdict.value == "WARN"
-    assert finding.observed == "6 attempts, and the client began to count anew 2 times"
+    assert finding.observed == (
+        "6 attempts, in 3 rounds of the client's own retries: another layer retries as well"
+    )
     begun = [event.seq for event in built.events if event.kind == "net.connect"]
     assert finding.events == (begun[0], begun[2], begun[4])
 

@@ -141,7 +141,7 @@ def of_library() -> CheckUp:
 def test_what_is_no_line_of_the_user_says_where_it_is() -> None:
     """In the place of the line."""
     at = next(line for line in lines_of(of_library()) if line.startswith("    at "))
-    assert at == "    at      not in your code, but in langgraph 1.2.22 or what it uses: you can"
+    assert at == "    at      no line of yours was seen: it is in langgraph 1.2.22, in what that"
     assert not any(line.startswith("    at ") for line in lines_of(many(1)))
 
 

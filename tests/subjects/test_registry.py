@@ -198,6 +198,7 @@ def test_a_syntax_error_names_its_line(adapter: Path) -> None:
         ("google.adk.agents", "google-adk"),
         ("google.genai.types", "google-genai"),
         ("strands", "strands-agents"),
+        ("strands_tools", "strands-agents-tools"),
         ("langchain_openai.chat_models", "langchain_openai"),
     ],
 )

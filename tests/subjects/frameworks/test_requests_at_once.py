@@ -116,3 +116,35 @@ def test_a_retry_after_an_answer_that_limits_one_of_two_is_of_that_one(tmp_path:
     assert sorted(len(request.attempts) for request in turn.requests) == [1, 2]
     (limited,) = (request for request in turn.requests if len(request.attempts) == 2)
     assert (waited(*limited.attempts) or 0) >= 7_000_000_000
+
+
+_CLOCK = """
+import time
+from pydantic_ai import Agent
+from pydantic_ai.capabilities import ProcessHistory
+
+
+def only_now(messages):
+    asked = [any(part.part_kind == "user-prompt" for part in it.parts) for it in messages]
+    return messages[len(asked) - 1 - asked[::-1].index(True):]
+
+
+agent = Agent(
+    "openai-chat:gpt-5.2",
+    instructions=INSTRUCTIONS,
+    capabilities=[ProcessHistory(only_now)],
+)
+
+
+@agent.tool_plain
+def write_note(path: str, text: str = "") -> str:
+    "Write a note to a file."
+    return f"{len(text)} characters written to {path}"
+"""
+
+
+@pytest.mark.parametrize("instructions", ['"You help."', 'lambda: f"It is {time.time_ns()}."'])
+def test_a_clock_in_the_instructions_makes_no_session(instructions: str, tmp_path: Path) -> None:
+    """What the model is sent of the session is what the session is known by."""
+    text = _CLOCK.replace("INSTRUCTIONS", instructions)
+    assert broken_by(tmp_path / "agent.py", text, "resume-drift/effect-is-not-repeated") == set()

@@ -109,8 +109,8 @@ class Problem(Value):
         if not self.library:
             return ""
         return (
-            f"not in your code, but in {self.library} or what it uses: you can set its options,"
-            " or wrap it"
+            f"no line of yours was seen: it is in {self.library}, in what that uses, or in how"
+            " you set it up"
         )
 
 

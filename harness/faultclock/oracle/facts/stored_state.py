@@ -69,8 +69,15 @@ def first_request(history: History, *, life: int) -> TraceEvent | None:
             continue
         last = None if call.last is None else call.last.asked
         own = [it for it in asked if last and instructions_in(it) == instructions_in(last)]
+        if last is not None and own == [last] and _goes_on(last):
+            # It goes on with one of this turn, whose instructions were others: they hold a clock.
+            own = asked
         return (own or asked)[0]
     return None
+
+
+def _goes_on(asked: TraceEvent) -> bool:
+    return bool(asked.messages) and asked.messages[-1]["role"] == "tool"
 
 
 def keeps_sessions(history: History, life: int) -> bool:

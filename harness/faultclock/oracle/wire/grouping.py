@@ -14,6 +14,7 @@ are cut: nothing shows that they were given up.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -30,6 +31,8 @@ Relation = Literal["retry", "other", "later"]
 _INSTRUCTIONS = ("system", "developer")
 #: Signals of an attempt that the subject itself closed.
 _OWN = ("deadline", "connect_timeout")
+#: So many requests in a row that say the same are one.
+_ROUNDS_MIN = 3
 #: Within this of the end of one request those beside it are dropped.
 _DROPPED_WITHIN_NS = 10 * MILLISECOND_NS
 
@@ -127,7 +130,39 @@ def _lines(
             item.bout = own.bout = max(item.bout, own.bout)
         own.attempts.append(replace(attempt, number=len(own.attempts) + 1))
         before = own
-    return lines
+    return _without_clocks(lines, relation)
+
+
+def _without_clocks(
+    lines: Sequence[_Line], relation: Callable[[Attempt, Attempt], Relation]
+) -> list[_Line]:
+    """Return the requests, those joined that say the same each time under other instructions.
+
+    Two may be two agents, of which one gave up. Three and more are one whose instructions hold the
+    time of day, say.
+    """
+    alone = Counter(item.bout for item in lines)
+    rows: list[list[_Line]] = []
+    for line in lines:
+        last = rows[-1][-1] if rows else None
+        if (
+            last is not None
+            and alone[last.bout] == alone[line.bout] == 1
+            and relation(last.last, line.attempts[0]) == "other"
+            and _is_said_again(last.last, line.attempts[0])
+        ):
+            rows[-1].append(line)
+        else:
+            rows.append([line])
+    joined: list[_Line] = []
+    for row in rows:
+        if len(row) < _ROUNDS_MIN:
+            joined.extend(row)
+            continue
+        attempts = (item for line in row for item in line.attempts)
+        numbered = [replace(item, number=number) for number, item in enumerate(attempts, 1)]
+        joined.append(_Line(row[0].bout, numbered))
+    return joined
 
 
 def _is_over(before: Attempt, attempt: Attempt, late_ns: int) -> bool:
@@ -195,6 +230,12 @@ def _talks_otherwise(before: Attempt, attempt: Attempt) -> bool:
         return True
     first, second = _said(one), _said(other)
     return bool(first and second) and first[0] != second[0] and first[-1] != second[-1]
+
+
+def _is_said_again(before: Attempt, attempt: Attempt) -> bool:
+    """Return whether a failed request is followed by one with the same messages."""
+    one, other = before.asked, attempt.asked
+    return before.failed and one is not None and other is not None and _said(one) == _said(other)
 
 
 def _told(asked: TraceEvent) -> tuple[object, ...]:

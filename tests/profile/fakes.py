@@ -42,7 +42,7 @@ class Hints:
 
     statuses: frozenset[int] = frozenset()
     ceiling_s: float | None = None
-    above: Literal["ignore", "give up", "cut down"] = "ignore"
+    above: Literal["ignore", "give up", "leave it to the next loop", "cut down"] = "ignore"
     added: float = 0.0
     """Seconds of jitter on top."""
 
@@ -120,19 +120,21 @@ class _Plan:
             try:
                 return await self.asked(request, depth - 1, since_s)
             except AttemptError as error:
-                last = number == loop.attempts or not self._goes_on(error, since_s)
+                last = number == loop.attempts or not self._goes_on(error, since_s, depth)
                 if last:
                     raise
                 before_s = self._wait_s(loop, number, before_s, error, innermost=depth == 1)
             await asyncio.sleep(before_s)
         raise _GivesUpError
 
-    def _goes_on(self, error: AttemptError, since_s: float) -> bool:
+    def _goes_on(self, error: AttemptError, since_s: float, depth: int) -> bool:
         if error.status is not None and error.status not in self.retried:
             return False
         asked = self._asked_s(error)
         hints = self.hints
-        if asked is not None and hints.ceiling_s is not None and hints.above == "give up":
+        leaves = hints.above == "leave it to the next loop" and depth == 1
+        ends = hints.above == "give up" or leaves
+        if asked is not None and hints.ceiling_s is not None and ends:
             return asked <= hints.ceiling_s
         return self.total_s is None or time.monotonic() - since_s < self.total_s
 

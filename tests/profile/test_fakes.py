@@ -208,6 +208,16 @@ def test_a_ceiling_below_the_one_probe_is_found(
     assert found == (None if ceiling_s is None else ceiling_s * _SECOND_NS)
 
 
+def test_a_wait_of_an_outer_loop_is_no_ceiling() -> None:
+    """It waits longer than some values ask for, as long for each."""
+    above: Any = "leave it to the next loop"
+    hints = Hints(statuses=frozenset({429}), ceiling_s=120.0, above=above)
+    loops = Loop(attempts=2), Loop(attempts=2, base_s=200.0)
+    ceiling = _infer(client(*loops, retried=frozenset({429}), hints=hints)).ceilings[0]
+    assert ceiling.largest_ns.value == 120 * _SECOND_NS
+    assert ceiling.above.value == "it waits 3m20s, however much longer is asked"
+
+
 def test_a_longer_value_is_cut_down_and_others_get_jitter_on_top() -> None:
     """Who waits as asked and a little more is told from who waits exactly as asked."""
     hints = Hints(statuses=frozenset({429}), ceiling_s=100.0, above="cut down", added=2.0)

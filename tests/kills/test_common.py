@@ -6,6 +6,7 @@ what it leaves open of the checks stands in `OTHER_RULES`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 
 import pytest
@@ -17,9 +18,13 @@ from faultclock.kills.shipped import Shipped
 from faultclock.kills.trial import play, try_mutant
 from faultclock.load.error_model import load_error_model
 from faultclock.load.scenario import find_scenarios
+from faultclock.model.report.finding import Verdict
 from faultclock.model.report.kill_matrix import Rule
+from faultclock.model.scenario.scenario import Scenario
 from faultclock.oracle.judge import Judge
 from faultclock.run.prepare import prepare
+from faultclock.run.suite import run_one
+from faultclock.subjects.binding import Binding
 from faultclock.subjects.registry import load_subject
 from tests.run.kills_of_common import AGENTS, CLIENTS, OTHER_RULES, REFERENCES
 
@@ -31,8 +36,10 @@ def judge() -> Judge:
 
 
 def kills(reference: str, mutant_id: str, scenario_id: str) -> frozenset[Rule]:
-    """Return the rules that a mutant of a reference, or a shipped wrong subject, kills."""
+    """Return the rules that a mutant of a reference, or a whole wrong subject, kills."""
     (found,) = find_scenarios((scenario_id,))
+    if ".py:" in mutant_id:
+        return _broken(prepare(mutant_id), found.runnable)
     binding = prepare(reference)
     killed: frozenset[Rule] = frozenset()
     for scenario in found.runnable:
@@ -53,6 +60,14 @@ def kills(reference: str, mutant_id: str, scenario_id: str) -> frozenset[Rule]:
             (mutant,) = (item for item in mutants_of(request, [played]) if item.id == mutant_id)
         killed |= try_mutant(judge(), binding, mutant, played, all_seeds=True).kills
     return killed
+
+
+def _broken(wrong: Binding, scenarios: Iterable[Scenario]) -> frozenset[Rule]:
+    """Return the rules that a wrong subject of a file breaks."""
+    traces = (run_one(item, wrong, item.seed, isolate=True) for item in scenarios)
+    findings = (item for trace in traces for item in judge().judge(trace).findings)
+    bad = (Verdict.FAIL, Verdict.WARN)
+    return frozenset((it.check, it.requirement or "") for it in findings if it.verdict in bad)
 
 
 @cache

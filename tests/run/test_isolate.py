@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from faultclock.errors import InputError, UnknownNameError
+from faultclock.errors import InputError
 from faultclock.run.process import isolate
 from faultclock.run.process.confinement import Watch
 from faultclock.run.process.isolate import (
@@ -70,15 +70,23 @@ def test_what_the_function_raises_is_raised_here() -> None:
     assert "in the isolated child" in caught.value.__notes__[0]
 
 
+class _FussyError(Exception):
+    """Is made of two things, and keeps one: it can be written, and not be read again."""
+
+    def __init__(self, text: str, code: int) -> None:
+        super().__init__(text)
+        self.code = code
+
+
 def test_an_exception_that_cannot_be_pickled_is_described() -> None:
     """Many can be written and not be read again."""
 
     def fails() -> None:
-        raise UnknownNameError("scenario", "x", ("y",))
+        raise _FussyError("it broke", 7)
 
     outcome = run_isolated(fails, wall_limit_s=PATIENT_S)
     assert isinstance(outcome, Died)
-    assert outcome.detail[0].startswith("UnknownNameError: unknown scenario 'x'")
+    assert outcome.detail[0].startswith("_FussyError: it broke")
 
 
 def test_a_result_that_cannot_be_pickled_is_a_death(capfd: pytest.CaptureFixture[str]) -> None:

@@ -14,7 +14,6 @@ from types import MappingProxyType
 from typing import Any, Literal, get_args
 
 from faultclock.errors import SubjectError
-from faultclock.subjects.frameworks.known import framework_of
 from faultclock.subjects.ports import ProviderRequest
 
 Form = Literal["prompt", "messages", "nothing", "request"]
@@ -249,6 +248,9 @@ def not_callable(spec: str, target: Any) -> SubjectError:
         if not name.startswith("_")
     ]
     hint = "name a function of a prompt, `def ask(prompt): ...`, or a client object"
+    # Imported here: a command that adopts nothing should start at once.
+    from faultclock.subjects.frameworks.known import framework_of
+
     known = framework_of(target)
     if known is not None:
         # Its methods want objects of its own.

@@ -186,6 +186,11 @@ OTHER_RULES: dict[tuple[str, str], tuple[str, str, str]] = {
         'declared.user_message: set message to "sk-simulated-0123456789abcdef…" 2701',
         "common/no-answer-in-a-good-status",
     ),
+    ("tools.secrets", "COMMON-SECRET-01"): (
+        "reference-runtime",
+        "tests/run/wrong_agents.py:tells_a_key",
+        "tools/one-of-three-fails",
+    ),
     # The reference keeps it in no scenario: a service that fails shows it only where it is broken.
     ("tool.upstream", "COMMON-TOOL-03"): (
         "reference-tool",

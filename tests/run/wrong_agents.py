@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from faultclock.agents.calls import Call
@@ -88,6 +89,18 @@ class _WorksOn(ReferenceRuntime):
             await call.tool.execute(call.arguments, call_id=call.id)
 
 
+class _TellsAKey(ReferenceRuntime):
+    """It writes the key that a tool has used beside the result that it tells the model."""
+
+    def compose(self, turn: StudTurn, messages: Sequence[Any]) -> ProviderCall:
+        shown = (f"{item['content']} by sk-simulated-0123456789abcdef" for item in messages)
+        with_key = [
+            {**item, "content": content} if item["role"] == "tool" else item
+            for item, content in zip(messages, shown, strict=True)
+        ]
+        return super().compose(turn, with_key)
+
+
 def _bound(id_: str, made: type[ReferenceRuntime]) -> Any:
     return runtime(id=id_, title=id_, declares=DECLARES, inline=True)(made)
 
@@ -97,3 +110,4 @@ gives_up = _bound("gives-up", _GivesUp)
 acts_on_half = _bound("acts-on-half", _ActsOnHalf)
 parser_raises = _bound("parser-raises", _ParserRaises)
 works_on = _bound("works-on", _WorksOn)
+tells_a_key = _bound("tells-a-key", _TellsAKey)

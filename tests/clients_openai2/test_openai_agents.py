@@ -169,7 +169,7 @@ agent = Agent(name="Manager", model=model, tools=[do_work])
         "common/agents/killed-between-two-effects",
         "common/agents/limited-right-after-an-effect-in-each-step",
         "provider-transient/too-long-after-a-tool",
-        # Each worker has a limit of ten turns. The manager has not come to its own, so nothing shows.
+        # Each worker has a limit of ten turns; the manager has not come to its own.
         "tools/loop-bound",
     ],
 )

@@ -77,6 +77,10 @@ class _FussyError(Exception):
         super().__init__(text)
         self.code = code
 
+    # Dask's tblib teaches pickle to read every exception again that leaves this to its base.
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), self.args
+
 
 def test_an_exception_that_cannot_be_pickled_is_described() -> None:
     """Many can be written and not be read again."""

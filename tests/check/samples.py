@@ -34,6 +34,7 @@ RULES: dict[str, tuple[str, Harm]] = {
     "T-RETRY-01": ("MUST", Harm.WAITING),
     "T-RETRY-02": ("SHOULD", Harm.WAITING),
     "T-WAIT-01": ("SHOULD", Harm.WAITING),
+    "T-SECRET-01": ("MUST", Harm.SECRET),
 }
 
 

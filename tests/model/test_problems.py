@@ -76,6 +76,11 @@ def test_what_no_line_of_the_user_has_a_part_in_is_the_librarys() -> None:
     assert problem.beyond.startswith("no line of yours was seen: it is in langgraph 1.2.22")
 
 
+def test_what_leaks_is_never_said_to_be_a_librarys_alone() -> None:
+    """No stack shows what a tool of the user's has returned."""
+    assert _of_agent(run("leak", finding("T-SECRET-01", "a key"))) == [""]
+
+
 def test_what_shows_no_line_is_the_librarys_where_no_run_shows_one_of_the_user() -> None:
     """Else a line of theirs may stand between the model and what was seen."""
     silent = run("silent", finding("T-EFFECT-01", "paid twice"))

@@ -24,8 +24,12 @@ def test_a_secret_is_taken_out_and_the_rest_stays(secret: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["task-1", "risk-assessment-done", "Bearer of news", "ask-1234567890"]
+    "text",
+    [
+        *("task-1", "risk-assessment-done", "Bearer of news", "ask-1234567890"),
+        *("sk-learn-contrib", "pk-customer-orders", "Bearer authentication"),
+    ],
 )
 def test_words_that_only_resemble_one_stay(text: str) -> None:
-    """A shape begins at a word's edge and is long enough."""
+    """A shape begins at a word's edge, is long enough, and has a digit."""
     assert without_secrets(text) == text

@@ -194,10 +194,17 @@ def test_an_effect_from_before_a_crash_is_not_repeated(kept: str, said: str) -> 
 
 
 @pytest.mark.parametrize(
-    ("since", "said"), [((), "FAIL"), (("denied",), "FAIL"), (("approved",), "PASS")]
+    ("since", "call", "said"),
+    [
+        ((), "c1", "FAIL"),
+        (("denied",), "c1", "FAIL"),
+        (("approved",), "c1", "PASS"),
+        (("approved",), "c9", "FAIL"),
+    ],
+    ids=["nobody", "a no", "a yes", "a yes to another call"],
 )
 def test_what_a_person_has_approved_again_since_the_crash_is_done_again(
-    since: tuple[str, ...], said: str
+    since: tuple[str, ...], call: str, said: str
 ) -> None:
     """The yes from before the crash was for the first time only."""
     crashes = [{"id": "killed", "at": "10s"}]
@@ -205,10 +212,22 @@ def test_what_a_person_has_approved_again_since_the_crash_is_done_again(
     built.happens(built.calls("c1", "rm"), "c1", "rm")
     built.crashes().opens(resume=True).begins("ask/2").stores("read")
     for answer in since:
-        built.shows("r1").answers("r1", answer)
+        built.shows("r1", call).answers("r1", answer, call)
     built.runs("c1", tool="rm")
     built.happens("t2", "c1", "rm")
     assert verdict(built.tells("c1", value()).says().ends(), "tools.effects") == said
+
+
+def test_a_yes_that_comes_after_the_repetition_is_none_to_it() -> None:
+    """The person is asked since, and the tool does not wait for the answer."""
+    crashes = [{"id": "killed", "at": "10s"}]
+    built = TurnBuilder(crashes=crashes).turn().wants("c1 rm").stores().shows("r1").answers("r1")
+    built.happens(built.calls("c1", "rm"), "c1", "rm")
+    built.crashes().opens(resume=True).begins("ask/2").stores("read")
+    built.shows("r1").runs("c1", tool="rm")
+    built.happens("t2", "c1", "rm")
+    built.after("1s").answers("r1")
+    assert verdict(built.tells("c1", value()).says().ends(), "tools.effects") == "FAIL"
 
 
 def _resumed(*, sends: bool, earlier: bool = False) -> TurnBuilder:
@@ -224,6 +243,36 @@ def _resumed(*, sends: bool, earlier: bool = False) -> TurnBuilder:
     if earlier:
         built.messages.insert(0, {"role": "user", "content": "Once more."})
     return built.says("Anew.").ends()
+
+
+def test_a_guardrail_before_a_resumed_turn_has_no_history_to_lose() -> None:
+    """It has other instructions, and sees the new message alone."""
+    crashes = [{"id": "killed", "at": "10s"}]
+    built = TurnBuilder(crashes=crashes).turn().says().stores().ends()
+    built.begins("more/1").crashes()
+    built.opens(resume=True).begins("more/2").stores("read")
+    whole = list(built.messages)
+    built.messages[:] = [{"role": "system", "content_sha256": "0" * 64}, whole[-1]]
+    built.says("No.")
+    built.messages[:] = whole
+    assert verdict(built.says("Anew.").ends(text="Anew."), "resume.history") == "PASS"
+
+
+@pytest.mark.parametrize(("sends", "said"), [(True, "FAIL"), (False, "PASS")])
+def test_an_effect_is_no_repetition_for_an_agent_that_sends_no_history(
+    sends: bool, said: str
+) -> None:
+    """Each of its turns begins anew, so the model that asks again is asked something new."""
+    crashes = [{"id": "killed", "at": "10s"}]
+    built = TurnBuilder(crashes=crashes).turn().wants("c1 rm").stores()
+    built.happens(built.calls("c1", "rm"), "c1", "rm")
+    if not sends:
+        subject = built.header.subject.model_copy(update={"lacks": ("no-history",)})
+        built.header = built.header.model_copy(update={"subject": subject})
+    built.crashes().messages.clear()
+    built.opens(resume=True).begins("ask/2").stores("read").wants("c2 rm")
+    built.happens(built.calls("c2", "rm"), "c2", "rm")
+    assert verdict(built.tells("c2", value()).says().ends(), "tools.effects") == said
 
 
 @pytest.mark.parametrize(("sends", "said"), [(True, "FAIL"), (False, "NOT_APPLICABLE")])
@@ -257,6 +306,18 @@ def test_an_effect_is_not_repeated_by_a_turn_that_begins_anew(knows: bool, said:
     built.happens(again, "c2")
     built.replies(again, "c2")
     assert verdict(built.tells("c2", value()).says().ends(), "tools.effects") == said
+
+
+def test_a_turn_that_begins_anew_may_do_again_what_a_person_says_yes_to_again() -> None:
+    """The yes is for the second time."""
+    built = TurnBuilder().turn().wants("c1 rm")
+    built.happens(built.calls("c1", "rm"), "c1", "rm")
+    built.tells("c1", value())
+    built.fails(429).after("2s")
+    del built.messages[1:]
+    built.wants("c2 rm").shows("r2", "c2").answers("r2", "approved", "c2")
+    built.happens(built.calls("c2", "rm"), "c2", "rm")
+    assert verdict(built.tells("c2", value()).says().ends(), "tools.effects") == "PASS"
 
 
 def test_a_turn_that_begins_anew_at_another_time_of_day_is_found_all_the_same() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -145,6 +146,68 @@ def test_instructions_with_a_clock_hide_no_retry() -> None:
     assert requests(built) == [(["400", "400", "ok"], "returned")]
 
 
+def test_rounds_of_two_requests_at_once_are_not_one() -> None:
+    """What says the same beside another one is that one's neighbour, and no retry of it."""
+    built = crowd()
+    for minute in range(3):
+        names = [f"{who} {minute}" for who in ("main", "guard")]
+        for name in names:
+            built.sends(name, f"You are {name}.")
+        for name in names:
+            built.gets(name, 400)
+    assert [ended for ended, _ in requests(built.ends("A/B"))] == [["400"]] * 6
+
+
+@pytest.mark.parametrize(
+    ("good", "staged", "several", "sizes"),
+    [
+        (False, False, True, [3]),
+        (False, True, True, [1, 1, 1]),
+        (True, False, True, [1, 1, 1]),
+        (True, False, None, [1, 1, 1]),
+    ],
+    ids=["failures", "failures of three stages", "good answers", "good answers of a client"],
+)
+def test_the_same_text_under_three_instructions(
+    good: bool, staged: bool, several: bool | None, sizes: list[int]
+) -> None:
+    """It is one request only where each failed, in one place of a workflow."""
+    drawn: list[tuple[int, int | None, bool, str | None]] = [
+        (100 * number, 10, good, f"body {number}") for number in range(3)
+    ]
+    attempts = tuple(
+        replace(item, asked=_told(item, f"system {number}"), node=f"n{number}" if staged else None)
+        for number, item in enumerate(_attempts(drawn))
+    )
+    assert _sizes(attempts, several) == sizes
+
+
+def test_other_tools_make_another_request() -> None:
+    """Two agents without instructions ask the same, and the first one gave up."""
+    one, other = _attempts([(0, 10, False, "one"), (100, 10, True, "two")])
+    attempts = replace(one, asked=_told(one)), replace(other, asked=_told(other, tools=3))
+    assert _sizes(attempts, True) == [1, 1]
+    assert _sizes((attempts[0], replace(attempts[1], asked=_told(other))), True) == [2]
+
+
+def _told(attempt: Attempt, *instructions: str, tools: int = 0) -> TraceEvent:
+    """Return the request of an attempt at one question, under instructions."""
+    assert attempt.asked is not None
+    said = [*(("system", text) for text in instructions), ("user", "Say hello.")]
+    messages = [{"role": role, "content_sha256": sha256(text)} for role, text in said]
+    return replace(
+        attempt.asked, payload={**attempt.asked.payload, "messages": messages, "tools": tools}
+    )
+
+
+def _sizes(attempts: tuple[Attempt, ...], several: bool | None) -> list[int]:
+    """Return how many attempts each request of a call has."""
+    started = TraceEvent(0, 0, "harness", "call.started", {"call": "ask/1"})
+    ended = TraceEvent(9_999, 9_999, "harness", "call.returned", {"call": "ask/1"})
+    call = Call(id="ask/1", task="ask", start=started, end=ended, attempts=attempts)
+    return [len(request.attempts) for request in in_requests(call, Course(), several=several)]
+
+
 def test_other_text_under_the_same_instructions_is_no_retry() -> None:
     """A map over chunks, of which one failed and was left out."""
     built = crowd()
@@ -162,6 +225,22 @@ def test_a_retry_that_leaves_out_old_messages_is_still_one() -> None:
     built.says().ends()
     (call,) = (call for call in observe(built.build()).calls if call.is_turn)
     assert [len(request.attempts) for request in call.requests] == [1, 2]
+
+
+def test_a_retry_that_says_what_was_wrong_is_still_one() -> None:
+    """It begins as the request did, and ends otherwise."""
+    built = TurnBuilder().turn().fails(429, call="ask/1").after("1s")
+    built.messages.append({"role": "user", "content_sha256": sha256("Once more, please.")})
+    built.says().ends()
+    (call,) = (call for call in observe(built.build()).calls if call.is_turn)
+    assert [len(request.attempts) for request in call.requests] == [2]
+
+
+def test_what_is_closed_long_after_another_ones_end_was_given_up() -> None:
+    """That is its own deadline."""
+    built = crowd().sends("main", MAIN).sends("guard", GUARD).gets("guard", 400)
+    built.after("1s").drops("main").ends("A/B")
+    assert requests(built)[0][0] != ["open"]
 
 
 def test_what_another_ones_end_closed_was_not_given_up() -> None:

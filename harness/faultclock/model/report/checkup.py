@@ -75,7 +75,7 @@ class Problem(Value):
     code: str = ""
     """That line."""
     library: str = ""
-    """Name and version of what it is in, where no line of the user's own has a part in it."""
+    """Name and version of what it is in, where no line of the user's own was seen in it."""
     error: str = ""
     """Type and message of the exception; empty where there is none."""
     frames: tuple[Frame, ...] = ()

@@ -160,12 +160,12 @@ class _Group:
     lines: set[bool] = field(default_factory=set)
 
     def is_beyond(self, *, passed: bool) -> bool:
-        """Return whether no line of the user's own has a part in it.
+        """Return whether no line of the user's own was seen in it.
 
         What leaks may be what a tool of theirs returned, which no stack shows.
 
         Args:
-            passed: none has in any run: then that holds where no run shows a line, too.
+            passed: none was in any run: then that holds where no run shows a line, too.
         """
         leaks = self.shown is not None and self.shown.harm is Harm.SECRET
         foreign = self.lines == {False} or (passed and not self.lines)
@@ -195,8 +195,6 @@ class _Group:
             orders=first.orders | second.orders,
             levels=first.levels | second.levels,
             failing=first.failing | second.failing,
-            lines=first.lines | second.lines,
-            placed=first.placed or second.placed,
         )
 
     def add(self, seen: _Seen) -> None:

@@ -116,8 +116,17 @@ def is_about(history: History, prompt: Prompt, execution: Execution, *, same: bo
     return any(given is not None and digest(given) == wanted for given in asked)
 
 
-def _by_person(history: History, model: ErrorModel, execution: Execution) -> Permission | None:
-    approvals = [
+def approved_since(history: History, seq: int, execution: Execution) -> bool:
+    """Return whether a person was asked about an executed call after an event, and said yes."""
+    return any(
+        prompt.shown.seq > seq and is_about(history, prompt, execution, same=False)
+        for prompt in _approvals(history, execution)
+    )
+
+
+def _approvals(history: History, execution: Execution) -> list[Prompt]:
+    """Return what a person had said yes to when a call was executed."""
+    return [
         prompt
         for prompt in history.prompts
         # The answer is written down after the runtime has taken it, so the times decide.
@@ -125,6 +134,10 @@ def _by_person(history: History, model: ErrorModel, execution: Execution) -> Per
         and prompt.accepted is not None
         and prompt.accepted.at_ns <= execution.called.at_ns
     ]
+
+
+def _by_person(history: History, model: ErrorModel, execution: Execution) -> Permission | None:
+    approvals = _approvals(history, execution)
     if any(is_about(history, prompt, execution, same=False) for prompt in approvals):
         return Permission(source="person", given=True)
     rules = model.interactions

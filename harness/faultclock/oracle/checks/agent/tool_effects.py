@@ -17,7 +17,7 @@ from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.trace.trace import TraceEvent
 from faultclock.oracle.check import Verdicts, Violation, also, broken, check, held
 from faultclock.oracle.facts.history import History
-from faultclock.oracle.facts.permissions import is_about
+from faultclock.oracle.facts.permissions import approved_since
 from faultclock.oracle.facts.stored_state import first_request, keeps_sessions
 from faultclock.oracle.facts.tool_messages import told_of
 from faultclock.oracle.facts.turn_facts import Answer, Execution, ToolCall
@@ -110,7 +110,7 @@ def _asked_twice(
     demanded = also(model, "tools.effects.anew")
     if not demanded or owner is None or earlier.call != execution.call:
         return
-    if _agreed_since(history, first, execution):
+    if approved_since(history, first.effect.seq, execution):
         return
     answer = _answer_with(history, owner)
     asked = answer.attempt.asked
@@ -152,7 +152,7 @@ def _after_crash(
         return
     owner = history.asker_of(execution)
     asked_anew = owner is not None and owner.life == execution.life
-    if model.tool_calls is None and _agreed_since(history, first, execution):
+    if model.tool_calls is None and approved_since(history, first.effect.seq, execution):
         return
     if earlier.tool_call == execution.tool_call and (model.tool_calls or asked_anew):
         # The very same call, executed again: ordering rules of the model say that of any execution.
@@ -212,19 +212,6 @@ def _is_judged_after_crash(history: History, model: ErrorModel) -> bool:
         return model.tool_calls.after_crash != "not_judged"
     kept = any(keeps_sessions(history, life.number) for life in history.lives)
     return kept and bool(also(model, "tools.effects.crash"))
-
-
-def _agreed_since(history: History, first: _Happened, execution: Execution) -> bool:
-    """Return whether a person was asked about a call after the first effect, and said yes."""
-    return any(
-        prompt.life == execution.life
-        and prompt.shown.seq > first.effect.seq
-        and prompt.accepted is not None
-        and prompt.accepted.answer == "approved"
-        and prompt.accepted.at_ns <= execution.called.at_ns
-        and is_about(history, prompt, execution, same=False)
-        for prompt in history.prompts
-    )
 
 
 def _was_told(history: History, call: ToolCall, earlier: Execution) -> bool:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from faultclock.errors import SourceError, UnknownNameError
-from faultclock.load.payloads import load_payloads
+from faultclock.load.payloads import dialect_names, load_payloads
 
 EXPECTED = {
     "bad_gateway": 502,
@@ -53,6 +55,15 @@ def test_a_429_names_its_wait_in_words() -> None:
     """As OpenAI's do, so that code which reads the message meets what it would meet."""
     body = load_payloads("openai-chat")["rate_limit_exceeded"].body or {}
     assert "Please try again in 20s." in body["error"]["message"]
+
+
+@pytest.mark.parametrize("dialect", dialect_names())
+def test_no_number_looks_like_a_rate_limit_by_chance(dialect: str) -> None:
+    """A client that looks for `429` in a text is shown by the payload that is made for it."""
+    for name, payload in load_payloads(dialect).items():
+        numbers = re.findall(r"[0-9]+", json.dumps(payload.body))
+        if payload.status < 429 and name != "invalid_mentions_rate_limit":
+            assert not [number for number in numbers if "429" in number], name
 
 
 def test_an_unknown_dialect_is_refused_with_those_that_exist() -> None:

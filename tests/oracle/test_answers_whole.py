@@ -112,6 +112,26 @@ def test_what_is_returned_after_a_failure_is_judged_by_whose_text_it_is(
     assert {check: verdict(built, check) for check in expected} == expected
 
 
+@pytest.mark.parametrize(("pieces", "said"), [(1, "WARN"), (2, "NOT_APPLICABLE")])
+def test_a_value_that_could_be_read_was_not_cut(pieces: int, said: str) -> None:
+    """An agent that answers in a form of its own reads it out of what had arrived, if any did."""
+    built = TraceBuilder(stream=True).start().cut_stream(pieces=pieces)
+    assert verdict(returned(built, '{"won":true}'), "answers.admitted") == said
+    assert verdict(built, "answers.whole") == "NOT_APPLICABLE"
+
+
+@pytest.mark.parametrize(("attempts", "which"), [(1, "the only attempt"), (2, "every attempt")])
+def test_a_value_for_a_failure_that_brought_nothing_is_not_the_providers(
+    attempts: int, which: str
+) -> None:
+    """An agent that answers in a form of its own makes it of something."""
+    built = TraceBuilder().start()
+    for _ in range(attempts):
+        built.fails(500)
+    finding = found(returned(built, "false"), "answers.admitted")
+    assert finding.observed.startswith(f"{which} failed: ")
+
+
 def test_a_text_of_any_scripted_answer_is_the_providers() -> None:
     """A scenario may have several."""
     provider = {"replies": [{"text": "The first answer."}, {"text": "The second one."}]}

@@ -315,12 +315,13 @@ class TraceBuilder:
         self.wait(deadline)
         return self.close(connection)
 
-    def cut_stream(self, how: str = "net.eof", call: str = "ask/1") -> Self:
-        """One attempt whose answer stops in the middle."""
+    def cut_stream(self, how: str = "net.eof", call: str = "ask/1", pieces: int = 1) -> Self:
+        """One attempt whose answer stops in the middle, after some pieces."""
         connection = self.connect(call)
         exchange = self.ask(connection, call)
         self.answer(connection, exchange, call=call)
-        self.deliver(connection)
+        for _ in range(pieces):
+            self.deliver(connection)
         ended = {"net.eof": "eof", "net.reset": "reset", "net.delivered": "clean_end"}[how]
         self.end_exchange(connection, exchange, ended, call=call)
         self.deliver(connection, how)

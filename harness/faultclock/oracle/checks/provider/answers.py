@@ -83,7 +83,22 @@ def _replies(history: History) -> Iterator[_Reply]:
 
 def _replies_of_the_model(history: History) -> Iterator[_Reply]:
     # A workflow comes to what its last node gave, which need not be the model.
-    return iter(()) if history.world.workflow is not None else _replies(history)
+    if history.world.workflow is None:
+        yield from (reply for reply in _replies(history) if not _is_a_value(reply))
+
+
+def _is_a_value(reply: _Reply) -> bool:
+    """Return whether an agent has read a value of its own form out of what came of an answer.
+
+    Such a value is whole where its text is: what is cut off in it is no JSON.
+    """
+    if not reply.last.failed or not reply.last.content:
+        return False
+    try:
+        json.loads(reply.end.text or "")
+    except ValueError:
+        return False
+    return True
 
 
 # -------------------------------------------------------------------- the whole of a good answer
@@ -260,9 +275,8 @@ def admitted(history: History, model: ErrorModel) -> Verdicts:
             and not reply.says_how_it_ended()
             and reply.call.id not in history.suppressed
         ):
-            violation = _passed_on(
-                reply, requirements, f"every attempt failed: {reply.last.signal}"
-            )
+            which = "every attempt" if len(reply.request.attempts) > 1 else "the only attempt"
+            violation = _passed_on(reply, requirements, f"{which} failed: {reply.last.signal}")
             # One line of a program returns its own words for every failure.
             yield replace(violation, cause=f"a failed call returned {_quoted(reply.end)}")
 

@@ -68,7 +68,7 @@ def test_what_a_runtime_does_not_do_is_left_out_by_name() -> None:
     small = Abilities(approvals=False, sessions=False, cancels=False)
     battery = battery_for(runtime, "common", small)
     names = {item.what for item in battery.left_out}
-    assert names == {"approvals", "cancels", "other set-ups", "resumed sessions"}
+    assert names == {"approvals", "cancels", "set-ups with", "resumed sessions"}
     assert not any(item.cancel_rules or item.crash_rules for item in battery.scenarios)
     assert any(item.world.tools for item in battery.scenarios)
     none = battery_for(runtime, "common", Abilities(tools=False))
@@ -102,6 +102,16 @@ def test_what_a_tool_makes_of_its_own_failures_is_left_out_by_name() -> None:
     *_, last = battery_for(runtime, "common", Abilities(), ["shared"]).left_out
     assert last.what == "inside your tools"
     assert last.scenarios == 0
+
+
+def test_what_an_agent_would_need_for_other_situations_is_one_row() -> None:
+    """With how many situations there are for each."""
+    runtime = replace(load_subject("reference-runtime"), own_tools=(ToolScript(name="note"),))
+    left_out = battery_for(runtime, "common", Abilities()).left_out
+    (row,) = (item for item in left_out if item.what == "set-ups with")
+    reasons = dict(reason.split(": ") for reason in row.why.split("; "))
+    assert "a way to cancel a single tool" in reasons
+    assert sum(map(int, reasons.values())) == row.scenarios
 
 
 def test_an_empty_selection_is_refused() -> None:

@@ -189,6 +189,8 @@ def test_a_dangling_requirement_is_told_where_it_is_cited(path: str) -> None:
             "[tool_exceptoin]}, class",
             "`kinds` cannot be 'tool_exceptoin'\n  did you mean `tool_exception`?",
         ),
+        ("sentence: s,", "sentence: s, shown_with: R-9,", "shown_with of R-1: there is no require"),
+        ("sentence: s,", "sentence: s, shown_with: R-1,", "'R-1' is shown with another one itself"),
     ],
 )
 def test_a_slip_in_a_rule_is_told_at_its_place(

@@ -130,6 +130,22 @@ def test_what_a_check_names_as_the_cause_is_one_problem_with_the_line_of_any_run
     assert problem.title == "Every attempt failed: 429"
 
 
+def test_a_requirement_is_shown_with_the_one_that_it_names_where_both_are_broken() -> None:
+    """A client that looks at no hint breaks a rule for each kind of them."""
+    with_ = {"shown_with": "T-RETRY-01"}
+    demands = [
+        item.model_copy(update=with_ if item.id == "T-WAIT-01" else {})
+        for item in model().requirements
+    ]
+    other, both = finding("T-WAIT-01", "early"), finding("T-RETRY-01", "often")
+    (alone,) = problems_of((run("one", other),), (), demands)
+    assert alone.requirement == "T-WAIT-01"
+    (problem,) = problems_of((run("one", other), run("two", both)), (), demands)
+    assert (problem.requirement, problem.runs) == ("T-RETRY-01", 2)
+    assert problem.title == "Often"
+    assert set(problem.findings) == {other.id, both.id}
+
+
 def test_the_same_requirement_broken_in_the_same_way_is_one_problem() -> None:
     """Numbers and quoted values are of the run, and not of the cause."""
     runs = (

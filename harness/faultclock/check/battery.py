@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from itertools import groupby
 
 from faultclock.errors import InputError
 from faultclock.load.scenario import LoadedScenario, find_scenarios, shipped_scenarios
@@ -95,14 +96,23 @@ def battery_for(
             f"no situation fits {target}{why and f': {why}'}",
             hint="`faultclock list scenarios --long` shows all",
         )
-    rows = (
-        LeftOut(what=what, why=why, scenarios=count)
-        for (what, why), count in sorted(left_out.items())
-    )
+    rows = tuple(_rows(left_out))
     return Battery(
         scenarios=tuple(sorted(fits, key=_order)),
-        left_out=(*rows, _INSIDE) if binding.own_tools else tuple(rows),
+        left_out=(*rows, _INSIDE) if binding.own_tools else rows,
     )
+
+
+def _rows(left_out: Counter[tuple[str, str]]) -> Iterator[LeftOut]:
+    """Yield one row for each thing that is left out, with all reasons why."""
+    for what, reasons in groupby(sorted(left_out.items()), key=lambda item: item[0][0]):
+        counts = {why: count for (_, why), count in reasons}
+        why = "; ".join(f"{why}: {count}" for why, count in counts.items())
+        yield LeftOut(
+            what=what,
+            why=why if len(counts) > 1 else next(iter(counts)),
+            scenarios=sum(counts.values()),
+        )
 
 
 def _of(binding: Binding, model_id: str) -> Iterator[LoadedScenario]:

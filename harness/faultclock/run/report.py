@@ -262,5 +262,6 @@ def _covered(requirement: Requirement, coverage: Coverage, remedy: str) -> Requi
         harm=requirement.harm,
         does=requirement.does,
         change=f"{requirement.change} {remedy}".strip(),
+        shown_with=requirement.shown_with,
         sources=requirement.sources,
     )

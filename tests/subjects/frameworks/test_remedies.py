@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,58 @@ model = init_chat_model("openai:gpt-5.2"MODEL)
 agent = create_agent(model, tools=[write_note, list_notes]AGENT)
 AFTER
 """
+_ADK = """
+from google.adk.agents import Agent
+from google.adk.models import Gemini
+from google.genai.types import HttpOptions, HttpRetryOptions
+
+
+def write_note(path: str) -> str:
+    "Write a note."
+    return "written"
+
+
+agent = Agent(name="it", tools=[write_note], model=Gemini(MODEL)AGENT)
+"""
+_SMOLAGENTS = """
+from smolagents import OpenAIModel, ToolCallingAgent, tool
+
+
+@tool
+def write_note(path: str) -> str:
+    '''Write a note.
+
+    Args:
+        path: where.
+    '''
+    return "written"
+
+
+agent = ToolCallingAgent(tools=[write_note], model=OpenAIModel(model_id="gpt-5.2"MODEL))
+"""
+_STRANDS = """
+from functools import partial
+
+from strands import Agent, ModelRetryStrategy, tool
+from strands.models.openai import OpenAIModel
+
+
+@tool
+def write_note(path: str) -> str:
+    "Write a note."
+    return "written"
+
+
+agent = Agent(model=OpenAIModel(model_id="gpt-5.2"MODEL), tools=[write_note]AGENT)
+AFTER
+"""
+_TEXTS = {
+    "Pydantic AI": ("pydantic_ai", _PYDANTIC_AI),
+    "LangGraph": ("langgraph", _LANGGRAPH),
+    "Google ADK": ("google.adk", _ADK),
+    "smolagents": ("smolagents", _SMOLAGENTS),
+    "Strands": ("strands", _STRANDS),
+}
 #: Framework, what is broken, where, and what is written in which place of the file.
 _MENDED = [
     ("Pydantic AI", "COMMON-END-03", "tools/hangs-for-ever", {"AGENT": ", tool_timeout=30"}),
@@ -61,6 +114,42 @@ _MENDED = [
         "shared/tool-fails",
         {"AGENT": ', middleware=[ToolErrorMiddleware(lambda error, request: "failed")]'},
     ),
+    (
+        "Google ADK",
+        "COMMON-END-01",
+        "provider-transient/silent-for-ever",
+        {"MODEL": "client_kwargs={'http_options': HttpOptions(timeout=60_000)}"},
+    ),
+    (
+        "Google ADK",
+        "COMMON-RETRY-02",
+        "common/refused-for-ever",
+        {"MODEL": "retry_options=HttpRetryOptions(attempts=3)"},
+    ),
+    (
+        "Google ADK",
+        "COMMON-RESULT-05",
+        "shared/tool-fails",
+        {"AGENT": ", on_tool_error_callback=lambda **given: {'error': 'failed'}"},
+    ),
+    (
+        "smolagents",
+        "COMMON-LAYER-01",
+        "rate-limits/window-without-hint",
+        {"MODEL": ", retry=False"},
+    ),
+    (
+        "Strands",
+        "COMMON-LAYER-01",
+        "rate-limits/retry-after-grows",
+        {"AGENT": ", retry_strategy=ModelRetryStrategy(max_attempts=1)"},
+    ),
+    (
+        "Strands",
+        "COMMON-END-04",
+        "tools/loop-bound",
+        {"AFTER": "agent.invoke_async = partial(agent.invoke_async, limits={'turns': 25})"},
+    ),
 ]
 
 
@@ -69,12 +158,13 @@ def test_an_option_that_a_problem_names_mends_it(
     framework: str, requirement: str, scenario: str, option: dict[str, str], tmp_path: Path
 ) -> None:
     """Without it, the same agent breaks the requirement."""
-    text = _PYDANTIC_AI if framework == "Pydantic AI" else _LANGGRAPH
+    package, text = _TEXTS[framework]
+    pytest.importorskip(package, reason=f"{framework} is not installed")
     texts = _written(text, {}), _written(text, option)
     an_option_mends(framework, requirement, scenario, texts, tmp_path)
 
 
-def _written(text: str, option: dict[str, str]) -> str:
+def _written(text: str, option: Mapping[str, str]) -> str:
     for place in ("MODEL", "AGENT", "AFTER"):
         text = text.replace(place, option.get(place, ""))
     return text

@@ -94,7 +94,9 @@ class Source(Value):
 class Requirement(SparseValue):
     """One normative sentence or table row of the document."""
 
-    SPARSE: ClassVar[frozenset[str]] = frozenset({"harm", "does", "change", "sources"})
+    SPARSE: ClassVar[frozenset[str]] = frozenset(
+        {"harm", "does", "change", "shown_with", "sources"}
+    )
 
     id: str = Field(pattern=r"^[A-Z]+-[A-Z0-9]+(-[A-Z0-9]+)*$")
     level: Level
@@ -113,6 +115,9 @@ class Requirement(SparseValue):
     """That harm in one sentence, to the person who runs the software."""
     change: str = ""
     """What usually mends it, in one sentence."""
+    shown_with: str = ""
+    """Id of the requirement that has the same cause: where that is broken too, a check shows one
+    problem, which is that one's. Empty: none."""
     sources: tuple[str, ...] = ()
     """Public documents and bugs that it rests on, each with its address."""
     checks: tuple[str, ...] = ()

@@ -102,6 +102,11 @@ def check_references(model: ErrorModel) -> None:
         cited += [
             (policy.id, id_) for id_ in policy.requirements.model_dump().values() if id_ is not None
         ]
+    shown = {item.id: item.shown_with for item in model.requirements if item.shown_with}
+    cited += [(f"shown_with of {id_}", other) for id_, other in shown.items()]
+    for id_, other in shown.items():
+        if other in shown:
+            raise ValueError(f"shown_with of {id_}: {other!r} is shown with another one itself")
     for where, requirement in cited:
         if requirement not in known:
             raise ValueError(f"{where}: there is no requirement {requirement!r}")

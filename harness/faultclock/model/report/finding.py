@@ -256,7 +256,9 @@ class RunReport(SparseValue):
 class RequirementCoverage(SparseValue):
     """What became of one requirement in this report."""
 
-    SPARSE: ClassVar[frozenset[str]] = frozenset({"harm", "does", "change", "sources"})
+    SPARSE: ClassVar[frozenset[str]] = frozenset(
+        {"harm", "does", "change", "shown_with", "sources"}
+    )
 
     id: str
     level: Level
@@ -275,6 +277,8 @@ class RequirementCoverage(SparseValue):
     change: str = ""
     sources: tuple[str, ...] = ()
     """That harm in a sentence, what usually mends it, and what it rests on."""
+    shown_with: str = ""
+    """The requirement whose problem shows it, where that one is broken too."""
 
 
 class CrossingReport(Value):

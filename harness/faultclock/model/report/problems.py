@@ -123,19 +123,37 @@ def problems_of(
 
 
 def _joined(groups: Mapping[str, _Group]) -> Mapping[str, _Group]:
-    """Return the groups, an exception that met no line of the user's with the same that did.
+    """Return the groups, those of one cause as one.
 
-    A library that crashes at one line does so whoever called it.
+    A library that crashes at one line does so whoever called it: an exception that met no line of
+    the user's joins the same that did. A requirement may name another one, with which it is shown.
     """
-    crashes = {key: group.crashed_at for key, group in groups.items()}
     placed = {
-        where: key for key, where in reversed(crashes.items()) if where and groups[key].is_placed
+        where: key
+        for key, group in reversed(groups.items())
+        if group.is_placed and (where := group.crashed_at)
     }
-    found: dict[str, _Group] = {}
+    groups = _folded(
+        groups,
+        {
+            key: placed.get(group.crashed_at or ("",), key)
+            for key, group in groups.items()
+            if not group.is_placed
+        },
+    )
+    leading = {group.demand.id: key for key, group in reversed(groups.items())}
+    return _folded(
+        groups,
+        {key: leading.get(group.demand.shown_with, key) for key, group in groups.items()},
+    )
+
+
+def _folded(groups: Mapping[str, _Group], homes: Mapping[str, str]) -> dict[str, _Group]:
+    """Return the groups, each that has another home as a part of that one."""
+    found = {key: group for key, group in groups.items() if homes.get(key, key) == key}
     for key, group in groups.items():
-        where = crashes[key]
-        home = key if group.is_placed else placed.get(where or ("",), key)
-        found[home] = group if home not in found else found[home].with_(group)
+        if key not in found:
+            found[homes[key]] = found[homes[key]].with_(group)
     return found
 
 
@@ -186,15 +204,20 @@ class _Group:
         at = raised.frames[-1]
         return raised.type, at.file, at.function, at.code or at.line
 
+    @property
+    def demand(self) -> Demand:
+        """The requirement that it is about."""
+        assert self.shown is not None, "a group exists because of a deviation"
+        return self.shown.requirement
+
     def with_(self, other: _Group) -> _Group:
-        """Return both as one; what is shown is of the one that has a line of the user's."""
-        first, second = (self, other) if self.is_placed else (other, self)
+        """Return both as one, which shows what this one does."""
         return replace(
-            first,
-            rows=[*first.rows, *second.rows],
-            orders=first.orders | second.orders,
-            levels=first.levels | second.levels,
-            failing=first.failing | second.failing,
+            self,
+            rows=[*self.rows, *other.rows],
+            orders=self.orders | other.orders,
+            levels=self.levels | other.levels,
+            failing=self.failing | other.failing,
         )
 
     def add(self, seen: _Seen) -> None:

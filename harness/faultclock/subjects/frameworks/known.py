@@ -151,6 +151,11 @@ FRAMEWORKS = (
         extra="strands",
         distributions=("strands-agents",),
         session="gave it a session manager: your own program must",
+        remedies={
+            "COMMON-END-04": 'In Strands: limits={"turns": 25} beside the prompt.',
+            "COMMON-LAYER-01": "In Strands: Agent(retry_strategy=ModelRetryStrategy("
+            "max_attempts=1)), which leaves the three attempts of the OpenAI SDK.",
+        },
         streams="always",
     ),
     Known(
@@ -191,7 +196,12 @@ FRAMEWORKS = (
         session="stored its session: your own program must give the Runner a session"
         " service that lasts",
         remedies={
+            "COMMON-END-01": "In Google ADK: Gemini(client_kwargs={"
+            "'http_options': HttpOptions(timeout=60_000)}), in milliseconds.",
             "COMMON-END-04": "In Google ADK: RunConfig(max_llm_calls=25), which is 500 by default.",
+            "COMMON-RESULT-05": "In Google ADK: Agent(on_tool_error_callback=...), which returns"
+            " the result that the model gets.",
+            "COMMON-RETRY-02": "In Google ADK: Gemini(retry_options=HttpRetryOptions(attempts=3)).",
         },
     ),
     Known(
@@ -202,6 +212,10 @@ FRAMEWORKS = (
         extra="smolagents",
         distributions=("smolagents",),
         session="stored the steps of its memory: your own program must",
+        remedies={
+            "COMMON-LAYER-01": "In smolagents: OpenAIModel(retry=False), which leaves the three"
+            " attempts of the OpenAI SDK.",
+        },
         # A list of harnesses (huggingface_hub 1.x, utils/_detect_agent.py, 196).
         unreachable=("huggingface.co",),
         style="sync",

@@ -130,13 +130,10 @@ def _asked_twice(
     yield broken(
         demanded,
         call=execution.call,
-        expected=(
-            f"what {execution.tool} did for {earlier.tool_call} is not done again, unless the"
-            " model knows of it"
-        ),
+        expected=f"what {execution.tool} did is not done again, unless the model knows of it",
         observed=(
             f"the tool {execution.tool} ran again after the turn began anew, and the model did not"
-            f" know of the first time ({earlier.tool_call}); {_how(first)}"
+            f" know of the first time; {_how(first)}"
         ),
         events=(*earlier.events, asked.seq, *execution.events, again.effect.seq),
         hint="Send the request that failed again, with all results so far, and not the whole turn.",
@@ -168,9 +165,7 @@ def _after_crash(
     yield broken(
         also(model, "tools.effects.crash"),
         call=execution.call,
-        expected=(
-            f"what {execution.tool} did before the crash ({earlier.tool_call}) is not done again"
-        ),
+        expected=f"what {execution.tool} did before the crash is not done again",
         observed=(
             f"the tool {execution.tool} ran again after the crash, and the model did not know of"
             f" the first time; {_how(first)}, and the second was in life {execution.life}"

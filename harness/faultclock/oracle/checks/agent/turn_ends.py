@@ -74,8 +74,7 @@ def _judge_end(history: History, model: ErrorModel, call: Call, end: TraceEvent)
     shown = () if call.last is None else call.last.events[-1:]
     if call.raised and failed:
         item, fate = failed[0]
-        what = fate.pair or fate.kind.replace("_", " ")
-        expected = f"the model gets the failure of {item} ({what}), and the turn goes on"
+        expected = f"the model gets the failure of {item.name}, and the turn goes on"
         became = _BECAME.get(fate.kind, "a call of {} failed").format(item.name)
         observed = f"{became}, and the turn ended with {_said_of(end)}"
         name, shown = "tool", fate.events

@@ -183,7 +183,7 @@ def _unended(history: History, call: Call, held_by: str, waits_for: str) -> str:
         said = f"{waits_for}, and nothing ends the wait"
     elif held_by == "model":
         asked = sum(bool(attempt.tool_calls) for attempt in call.attempts)
-        said = f"the model asked for tools {asked} times in {lasted}, and no limit ended the turn"
+        said = f"the model asked for tools {asked} times, and no limit ended the turn in {lasted}"
     else:
         said = f"it had not ended after {lasted}, {_HUNG.get(footer.ending, _HUNG_ELSE)}"
     return "; ".join((said, *footer.detail))

@@ -98,10 +98,13 @@ def test_a_key_in_a_failed_result_is_found(content: str, said: str) -> None:
         ("written, Authorization: Bearer sk-simulated-0123456789abcdef0123", "FAIL"),
     ],
 )
-def test_a_key_in_a_good_result_is_found(content: str, said: str) -> None:
-    """A message to the model is one, whatever it is about."""
+@pytest.mark.parametrize("errors", [(), ({"item": "a.txt", "message": "gone"},)])
+def test_a_key_in_a_good_result_is_found(
+    content: str, said: str, errors: tuple[dict[str, str], ...]
+) -> None:
+    """A message to the model is one, also that of a call that did a part of its work."""
     built = TurnBuilder().turn().wants("c1 ls")
-    built.replies(built.calls("c1"), "c1", given=content)
+    built.replies(built.calls("c1"), "c1", given=content, errors=errors)
     built.tells("c1", content).says().ends()
     assert verdict(built, "tools.secrets") == said
     assert found(built, "tools.secrets").requirement in (None, "COMMON-SECRET-01")

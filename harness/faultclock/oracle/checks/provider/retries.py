@@ -87,7 +87,7 @@ def pointless(history: History, model: ErrorModel) -> Verdicts:
             is_refused_key = attempt.signal is not None and attempt.signal.status == 401
             if again == (2 if is_refused_key else 1):
                 later = request.attempts[attempt.number :]
-                times = "once" if len(later) == 1 else f"{len(later)} times"
+                times = {1: "once", 2: "twice"}.get(len(later), f"{len(later)} times")
                 yield broken(
                     requirements,
                     call=request.id,

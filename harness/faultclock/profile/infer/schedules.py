@@ -102,9 +102,10 @@ def _words(layer: Layer, curve: Curve, laws: Sequence[Law]) -> str:
         part = layer.jitter.high or 1.0
         added = layer.jitter.added_ns is not None
         nominal = [law.low_ns if added else law.high_ns / part for law in laws]
-        parts.append(
-            "waits " + ", ".join(dict.fromkeys(format_roughly(rounded(wait)) for wait in nominal))
-        )
+        # Of waits that no draw explains the longest ones seen are all that is known.
+        most = "up to " if layer.jitter.kind.sure == "bounded" and not added else ""
+        waits = dict.fromkeys(format_roughly(rounded(wait)) for wait in nominal)
+        parts.append(f"waits {most}{', '.join(waits)}")
     if layer.cap_ns.value is not None:
         parts.append(f"at most {said(layer.cap_ns.value)}")
     if curve.leading_zero:

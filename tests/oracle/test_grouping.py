@@ -236,6 +236,14 @@ def test_a_retry_that_says_what_was_wrong_is_still_one() -> None:
     assert [len(request.attempts) for request in call.requests] == [2]
 
 
+@pytest.mark.parametrize(("answered", "said"), [(True, False), (False, True)])
+def test_what_is_made_of_several_answers_is_a_text_of_its_own(answered: bool, said: bool) -> None:
+    """One of two branches failed, and half of its text may be in it; where both did, none is."""
+    built = crowd().sends("joke", MAIN).sends("poem", GUARD)
+    built.gets("joke", 200 if answered else 500).gets("poem", 500)
+    assert ("answers.admitted" in broken(common(), built.ends(text="JOKE and POEM"))) is said
+
+
 def test_what_is_closed_long_after_another_ones_end_was_given_up() -> None:
     """That is its own deadline."""
     built = crowd().sends("main", MAIN).sends("guard", GUARD).gets("guard", 400)

@@ -87,15 +87,21 @@ def test_attempts_that_differ_in_number_over_seeds_are_no_rounds() -> None:
     assert over_seeds(runs, "retries.layers").verdict.value == "PASS"
 
 
-def numbered(*counts: str | None) -> TraceBuilder:
-    """Return a call whose attempts say in a header which retry they are."""
+def numbered(*counts: str | None, good: int | None = None) -> TraceBuilder:
+    """Return a call whose attempts say in a header which retry they are; one may be answered."""
     built = TraceBuilder().start().asks_for("{}")
-    for count in counts:
-        built.fails(503).wait("1s")
+    for number, count in enumerate(counts):
+        (built.good() if number == good else built.fails(503)).wait("1s")
         if count is not None:
             asked = next(item for item in reversed(built.events) if item.kind == "http.request")
             asked.payload["headers"] = {"x-stainless-retry-count": count}  # type: ignore[index]
     return built.raises("A/B")
+
+
+def test_what_is_asked_again_after_a_good_answer_is_no_round_of_retries() -> None:
+    """A graph does a step again, say, with the same prompt."""
+    for good, expected in ((1, "PASS"), (0, "WARN")):
+        assert verdict(numbered("0", "1", "0", good=good), "retries.layers") == expected
 
 
 def test_a_client_that_counts_its_retries_anew_has_a_layer_above_it() -> None:

@@ -55,6 +55,11 @@ FIXED: Mapping[str, str] = MappingProxyType(
         "AWS_EC2_METADATA_DISABLED": "true",
         # huggingface_hub takes what begins so for one of its own.
         "HF_TOKEN": f"hf_{API_KEY}",
+        # What a framework sends beside a call is no part of it: openai-agents its traces to the
+        # provider's own host (0.20.0, agents/tracing/processors.py), by a thread that outlives
+        # the call; CrewAI asks for its newest version (1.15.30, utilities/version.py).
+        "OPENAI_AGENTS_DISABLE_TRACING": "true",
+        "CREWAI_DISABLE_VERSION_CHECK": "true",
         # requests and aiohttp put what they find there into the Authorization header.
         "NETRC": os.devnull,
     }

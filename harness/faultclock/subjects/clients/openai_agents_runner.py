@@ -1,17 +1,14 @@
 """The OpenAI Agents SDK exactly as it is: a Runner on its chat completions model.
 
 An agent and a client are made for each call, with the request's key, address and deadline, and
-no tools. The one default that is touched is tracing: a trace is uploaded to the provider's own
-host (openai-agents 0.20.0, agents/tracing/processors.py, `_OPENAI_TRACING_INGEST_ENDPOINT`) by
-a thread that outlives the call, and the fake provider would take each upload for an attempt of
-the call. So `tracing_disabled` is set for the run, whatever keys the environment has.
+no tools. Tracing is off in every run (`run/variables.py`): it would be taken for an attempt.
 """
 
 from __future__ import annotations
 
 import asyncio
 
-from agents import Agent, OpenAIChatCompletionsModel, RunConfig, Runner
+from agents import Agent, OpenAIChatCompletionsModel, Runner
 from openai import AsyncOpenAI
 from openai.types.responses import ResponseTextDeltaEvent
 
@@ -19,7 +16,6 @@ from faultclock.subjects.binding import provider_adapter
 from faultclock.subjects.ports import ProviderRequest, Reply
 
 _DISTRIBUTIONS = ("httpx", "openai", "openai-agents")
-_UNTRACED = RunConfig(tracing_disabled=True)
 
 
 def _agent(request: ProviderRequest) -> Agent:
@@ -39,7 +35,7 @@ def _agent(request: ProviderRequest) -> Agent:
 async def openai_agents(request: ProviderRequest, agent: Agent) -> Reply:
     """Ask once through a run of an agent."""
     if not request.stream:
-        return Reply((await Runner.run(agent, request.messages, run_config=_UNTRACED)).final_output)
+        return Reply((await Runner.run(agent, request.messages)).final_output)
     return await _streamed(request, agent)
 
 
@@ -55,12 +51,12 @@ def openai_agents_sync(request: ProviderRequest, agent: Agent) -> Reply:
     The SDK has no blocking stream, so a blocking program gives it a loop.
     """
     if not request.stream:
-        return Reply(Runner.run_sync(agent, request.messages, run_config=_UNTRACED).final_output)
+        return Reply(Runner.run_sync(agent, request.messages).final_output)
     return asyncio.run(_streamed(request, agent))
 
 
 async def _streamed(request: ProviderRequest, agent: Agent) -> Reply:
-    run = Runner.run_streamed(agent, request.messages, run_config=_UNTRACED)
+    run = Runner.run_streamed(agent, request.messages)
     text: list[str] = []
     async for event in run.stream_events():
         if event.type == "raw_response_event" and isinstance(event.data, ResponseTextDeltaEvent):

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from typing import Any
@@ -25,9 +24,6 @@ from crewai.utilities.string_utils import sanitize_tool_name
 from faultclock.model.scenario.tool_script import ToolScript
 from faultclock.subjects.frameworks.own_tools import OwnTools, own_tool
 from faultclock.subjects.ports import Reply, Surroundings
-
-# It asks the package index for its newest version, which is no part of the crew.
-os.environ["CREWAI_DISABLE_VERSION_CHECK"] = "true"
 
 #: The model's id of the call that is executed.
 _CALL_ID: ContextVar[str] = ContextVar("call_id", default="")

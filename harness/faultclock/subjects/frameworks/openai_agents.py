@@ -1,7 +1,7 @@
 """Agents of the OpenAI Agents SDK: a Runner on the agent as it is, with its own tools.
 
 Approvals go through `needs_approval` and RunState, the history through a Session of the SDK, which
-decides itself what is kept when. Tracing uploads are off: `tracing_disabled`.
+decides itself what is kept when.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, get_args
 
-from agents import Agent, RunConfig, Runner, RunState
+from agents import Agent, Runner, RunState
 from agents.result import RunResultBase
 
 from faultclock.model.scenario.tool_script import ToolScript
@@ -24,7 +24,6 @@ from faultclock.subjects.ports import Reply, Surroundings
 
 __all__ = ["check", "live", "own_session", "servers_of", "tools_of"]
 
-_UNTRACED = RunConfig(tracing_disabled=True)
 #: The event of a stream that adds text to the answer, whichever API the model speaks.
 _TEXT_DELTA = "response.output_text.delta"
 
@@ -129,7 +128,7 @@ class _Life(Life):
         return _answered(result)
 
     async def _asked(self, start: Any) -> Any:
-        given: Any = {"session": self._session, "run_config": _UNTRACED, "context": self._context}
+        given: Any = {"session": self._session, "context": self._context}
         if not self.streaming:
             return await Runner.run(self._agent, start, **given)
         result = Runner.run_streamed(self._agent, start, **given)

@@ -207,12 +207,13 @@ def counted_anew(history: History, model: ErrorModel) -> Verdicts:
         if len(counts) < 2 or None in counts:
             continue
         yield held(*requirements)
+        # What is asked again after a good answer is no retry.
         anew = [
             attempt
-            for before, count, attempt in zip(
-                counts, counts[1:], request.attempts[1:], strict=False
+            for (before, attempt), (earlier, count) in zip(
+                pairwise(request.attempts), pairwise(counts), strict=True
             )
-            if before and count == 0
+            if before.failed and earlier and count == 0
         ]
         if anew:
             yield broken(

@@ -244,6 +244,15 @@ def test_what_is_made_of_several_answers_is_a_text_of_its_own(answered: bool, sa
     assert ("answers.admitted" in broken(common(), built.ends(text="JOKE and POEM"))) is said
 
 
+@pytest.mark.parametrize(("status", "said"), [(400, False), (200, True)])
+def test_a_good_answer_beside_a_failed_one_is_not_thrown_away(status: int, said: bool) -> None:
+    """The turn ended by the failure of the other branch; where none failed, by neither."""
+    built = crowd().sends("joke", MAIN).sends("poem", GUARD).gets("poem", status).gets("joke")
+    findings = judge(common(), built.ends("A/B").build()).findings
+    thrown = [item for item in findings if "was good, and the call raised" in item.observed]
+    assert bool(thrown) is said
+
+
 def test_what_is_closed_long_after_another_ones_end_was_given_up() -> None:
     """That is its own deadline."""
     built = crowd().sends("main", MAIN).sends("guard", GUARD).gets("guard", 400)

@@ -113,6 +113,9 @@ def _thrown_away(history: History, model: ErrorModel, call: Call) -> Iterator[Vi
     last = good[-1] if good else None
     if last is None or last.ends is not None or call.end is None:
         return
+    if call.raised and call.last_failure is not None:
+        # Another request, made at the same time, failed.
+        return
     expected, hint = "the call makes something of the good answer", ""
     if history.is_runtime and last.tool_calls:
         asked = () if last.answered is None else last.answered.tool_calls

@@ -7,6 +7,7 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 from jsonschema import Draft202012Validator
 
@@ -186,6 +187,23 @@ def test_a_runtime_is_asked_by_its_turn_and_not_by_its_start() -> None:
     with Bench(runtime, isolate=False) as bench:
         (trace,) = bench.run([probe])
     assert len(read_run(probe.name, trace).attempts) == 6
+
+
+@pytest.mark.parametrize(
+    ("dialect", "kind", "foreign"),
+    [
+        ("anthropic-messages", "status-529", False),
+        ("bedrock-converse", "status-529", True),
+        ("bedrock-converse", "status-425", False),
+        ("bedrock-converse", "refused", False),
+    ],
+)
+def test_a_status_is_foreign_that_neither_http_nor_the_api_has(
+    dialect: str, kind: str, foreign: bool
+) -> None:
+    """A proxy may send any status of HTTP; 529 is one provider's own."""
+    probe = Asker("provider_adapter", dialect).persistent(kind_of(kind))
+    assert probe.has_foreign_status is foreign
 
 
 def test_a_bench_with_a_model_judges_each_run() -> None:

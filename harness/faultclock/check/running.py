@@ -1,7 +1,8 @@
 """Makes the runs of a check: the scenarios that fit, then the inference, all judged by one model.
 
 What is inferred is read from ordinary traces, so a run of the inference counts like any other, but
-for those in which the provider itself asks for something that the error model forbids.
+for those in which the provider itself asks for something that the error model forbids, or answers
+with a status that it does not have.
 """
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ def make_runs(
 
     def keep(done: Done[Probe]) -> None:
         in_vain = not streams and any(task.stream for task in done.case.scenario.tasks)
-        if not in_vain and not _overrides(done.case):
+        if not (in_vain or _overrides(done.case) or done.case.has_foreign_status):
             judged.append((done, _reported(done, spec, python)))
             on_run(judged[-1][1])
 

@@ -269,7 +269,7 @@ def _unproved_reason(run: RunReport) -> str:
     if (frame := hung_at(run)) is not None:
         return f"it did not end in real time, at {frame.file}:{frame.line}: {frame.code}"
     found = [item for item in run.findings if item.verdict is Verdict.INCONCLUSIVE]
-    return next((item.reason or item.observed for item in found), run.ending)
+    return next((_headline(item.reason or item.observed) for item in found), run.ending)
 
 
 def hung_at(run: RunReport) -> Frame | None:

@@ -9,9 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any
 
+from faultclock.load.payloads import load_payloads
 from faultclock.model.duration import SECOND_NS, format_duration
+from faultclock.model.scenario.fault import HttpError
 from faultclock.model.scenario.scenario import Role, Scenario, scenario_of
 from faultclock.profile.infer.kinds import Kind, payloads_for
 
@@ -38,6 +41,15 @@ class Probe:
     asks: str
     scenario: Scenario
     seed: int = 0
+
+    @property
+    def has_foreign_status(self) -> bool:
+        """Whether the provider answers with a status that neither HTTP nor its API has."""
+        provider = self.scenario.provider
+        faults = (rule.then for rule in provider.faults)
+        asked = {fault.status for fault in faults if isinstance(fault, HttpError)}
+        own = {payload.status for payload in load_payloads(provider.dialect).values()}
+        return not asked <= {*HTTPStatus, *own}
 
 
 @dataclass(frozen=True, slots=True)

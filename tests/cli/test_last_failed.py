@@ -37,6 +37,13 @@ def passed_over(found: dict[str, object]) -> dict[str, str]:
     return {item["scenario"]: item["because"] for item in found["passed_over"]}  # type: ignore[attr-defined]
 
 
+def test_a_subject_without_a_file_is_refused_in_words() -> None:
+    """An empty name is no folder."""
+    done = faultclock("run", "rate-limits/quota-as-429", "--subject", ":agent")
+    assert done.exit_code == 2
+    assert "':agent' is no place of a subject" in done.stderr
+
+
 def test_fail_fast_stops_and_names_what_was_not_run(tmp_path: Path) -> None:
     """It is a failure, and what was left is in the report with the reason."""
     words = (FAILS, "rate-limits/retry-after-then-none", *PASSES, "-x")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -37,6 +38,26 @@ def test_an_answer_comes_by_the_tool_that_has_to_be_called(
     assert "tool_calls" not in second
     assert (second["by_tool"], second["finish_reason"]) == ("final_answer", "stop")
     assert second["text_sha256"] == hashlib.sha256(b"Done.").hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("how", "reason", "arguments"),
+    [("length", "length", '{"answer": "'), ("empty", "stop", None)],
+)
+def test_an_answer_by_a_tool_is_cut_in_its_arguments(
+    how: str, reason: str, arguments: str | None, make_rig: Callable[..., Any], wire: Any
+) -> None:
+    """A provider hands on what there is of the call; of an empty answer there is none."""
+    rig = make_rig({"kind": "answer_ends", "how": how})
+    more = {"tools": [_tool("final_answer")], "tool_choice": "required"}
+    answer = wire.parse(wire.received(rig.exchange(messages=[USER], **more)))
+    (ended,) = rig.of_kind("http.exchange_ended")
+    assert (ended["ends"], ended["finish_reason"]) == (how, reason)
+    (choice,) = json.loads(answer.body)["choices"]
+    calls = choice["message"].get("tool_calls") or []
+    cut = [call["function"]["arguments"] for call in calls]
+    assert [text[: len(arguments or "")] for text in cut] == ([arguments] if arguments else [])
+    assert not any(text.endswith("}") for text in cut)
 
 
 def test_a_tool_of_the_subjects_own_that_has_to_be_called_is_called(

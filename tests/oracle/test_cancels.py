@@ -61,7 +61,7 @@ def test_a_turn_that_ends_late_is_found(model: ErrorModel) -> None:
     """Within a second, and the network's latency on top."""
     built, execution = running()
     built.after("1s").cancels("turn").after("3s").stops(execution, "c1")
-    assert failed(model, built.ends(TURN)) == ["it ended only 3s after the cancel"]
+    assert failed(model, built.ends(TURN)) == ["the turn ended only 3s after the cancel"]
 
 
 def test_what_the_turn_started_is_stopped_with_it(model: ErrorModel) -> None:
@@ -143,7 +143,7 @@ DUE_NS = 1_020_000_000
 
 
 @pytest.mark.parametrize(
-    ("late_ns", "observed"), [(0, []), (1, ["it ended only 1.02s after the cancel"])]
+    ("late_ns", "observed"), [(0, []), (1, ["the turn ended only 1.02s after the cancel"])]
 )
 def test_a_turn_ends_within_a_second_and_a_round_trip(
     model: ErrorModel, late_ns: int, observed: list[str]
@@ -232,7 +232,7 @@ def test_a_cancel_meets_the_turns_that_run_in_its_process(model: ErrorModel) -> 
     died = TurnBuilder(cancels=CANCELS).turn().crashes().cancels("turn")
     assert failed(model, died) == []
     open_ = TurnBuilder(cancels=CANCELS).turn().cancels("turn").after("9s")
-    assert "it never ended" in failed(model, open_)
+    assert "the turn never ended" in failed(model, open_)
 
 
 def test_a_sibling_that_was_stopped_for_its_own_reason_was_not_cancelled(

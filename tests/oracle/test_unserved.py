@@ -188,6 +188,14 @@ def test_a_tool_that_the_turn_goes_on_without_shows_nothing() -> None:
     assert finding.expected == "the tool ls is called, as the model asked"
 
 
+@pytest.mark.parametrize(("wanted", "may"), [("ls", True), ("rm", False)])
+def test_an_agent_may_refuse_to_run_a_tool_again(wanted: str, may: bool) -> None:
+    """It has a limit, and says so to the model."""
+    built = TurnBuilder().turn().wants("c1 ls").runs("c1").tells("c1", value())
+    built.wants(f"c2 {wanted}").tells("c2", value("not executed")).says().ends()
+    assert (said(built) == []) is may
+
+
 @pytest.mark.parametrize("why", ["unknown", "denied", "cancelled", "executed"])
 def test_a_tool_that_could_not_run_is_not_missed(why: str) -> None:
     """The world saw why."""

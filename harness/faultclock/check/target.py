@@ -81,7 +81,7 @@ def _seen(abilities: Abilities, bound: Binding) -> str:
     """Return what a healthy run showed of a whole agent."""
     tools = bound.own_tools or ()
     never = "is not run in a stream" if bound.is_run_in_one_piece else "streams nothing"
-    streams = {"never": never, "as asked": "can stream", "always": "always streams"}
+    streams = {"never": never, "as asked": "can stream", "always": "streams"}
     asks = abilities.approvals and any(tool.gated for tool in tools)
     rows = (
         (asks, "asks a person for approvals", "asks no person"),

@@ -199,7 +199,7 @@ class FailureRecord:
     def _from_root(self, text: str) -> str:
         """Return a path, or FILE:NAME, as it is written from the folder of the record."""
         file, colon, name = text.rpartition(":") if ":" in text else (text, "", "")
-        if not Path(file).exists():
+        if not file or not Path(file).exists():
             return text
         return f"{Path(os.path.relpath(file, self._root)).as_posix()}{colon}{name}"
 

@@ -57,8 +57,10 @@ FIXED: Mapping[str, str] = MappingProxyType(
         "HF_TOKEN": f"hf_{API_KEY}",
         # What a framework sends beside a call is no part of it: openai-agents its traces to the
         # provider's own host (0.20.0, agents/tracing/processors.py), by a thread that outlives
-        # the call; CrewAI asks for its newest version (1.15.30, utilities/version.py).
+        # the call; CrewAI asks for its newest version (1.15.30, utilities/version.py); Agno counts
+        # its runs (3.1.10, agent/_init.py, 64).
         "OPENAI_AGENTS_DISABLE_TRACING": "true",
+        "AGNO_TELEMETRY": "false",
         "CREWAI_DISABLE_VERSION_CHECK": "true",
         # requests and aiohttp put what they find there into the Authorization header.
         "NETRC": os.devnull,

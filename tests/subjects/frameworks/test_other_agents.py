@@ -69,6 +69,16 @@ def test_an_agent_with_approvals_is_taken_as_it_is(
     sentence(name)
 
 
+@pytest.mark.parametrize("name", GATED)
+def test_an_agent_goes_on_in_a_new_process_where_it_waited(name: str) -> None:
+    """It asks the person again, and not the model: Agno's own has a new id in each process."""
+    _needs(GATED[name])
+    trace = played(name, "approvals/crash-while-open")
+    (crashed,) = trace.of_kind("process.crashed")
+    asked = trace.of_kind("interaction.shown", "http.request")
+    assert next(event.kind for event in asked if event.seq > crashed.seq) == "interaction.shown"
+
+
 @pytest.mark.parametrize(
     "sentence",
     [its_function_is_called, its_session_is_resumed, a_fault_is_met_at_the_seam],

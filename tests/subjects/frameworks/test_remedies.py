@@ -9,6 +9,9 @@ import pytest
 
 from tests.subjects.frameworks.agents import an_option_mends
 
+#: What the frameworks themselves call is deprecated here and there.
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+
 _PYDANTIC_AI = """
 from pydantic_ai import Agent
 
@@ -84,13 +87,32 @@ def write_note(path: str) -> str:
 agent = Agent(model=OpenAIModel(model_id="gpt-5.2"MODEL), tools=[write_note]AGENT)
 AFTER
 """
+_CREWAI = """
+from crewai import LLM, Agent, Crew, Task
+from crewai.tools import tool
+
+
+@tool
+def write_note(path: str) -> str:
+    "Write a note."
+    return "written"
+
+
+llm = LLM("openai/gpt-5.2"MODEL)
+it = Agent(role="it", goal="help", backstory="none", llm=llm, tools=[write_note]AGENT)
+task = Task(description="{question}", expected_output="An answer", agent=it)
+agent = Crew(agents=[it], tasks=[task])
+"""
 _TEXTS = {
+    "CrewAI": ("crewai", _CREWAI),
     "Pydantic AI": ("pydantic_ai", _PYDANTIC_AI),
     "LangGraph": ("langgraph", _LANGGRAPH),
     "Google ADK": ("google.adk", _ADK),
     "smolagents": ("smolagents", _SMOLAGENTS),
     "Strands": ("strands", _STRANDS),
 }
+_ONE_LAYER = {"AGENT": ", retry_strategy=ModelRetryStrategy(max_attempts=1)"}
+_ONE_TRY = {"MODEL": ", max_retries=0", "AGENT": ", max_retry_limit=0"}
 #: Framework, what is broken, where, and what is written in which place of the file.
 _MENDED = [
     ("Pydantic AI", "COMMON-END-03", "tools/hangs-for-ever", {"AGENT": ", tool_timeout=30"}),
@@ -132,6 +154,17 @@ _MENDED = [
         "shared/tool-fails",
         {"AGENT": ", on_tool_error_callback=lambda **given: {'error': 'failed'}"},
     ),
+    ("smolagents", "COMMON-HINT-01", "rate-limits/retry-after-huge", {"MODEL": ", retry=False"}),
+    (
+        "smolagents",
+        "COMMON-RETRY-01",
+        "rate-limits/message-says-rate-limit",
+        {"MODEL": ", retry=False"},
+    ),
+    ("Strands", "COMMON-HINT-01", "rate-limits/retry-after-huge", _ONE_LAYER),
+    ("Strands", "COMMON-RETRY-01", "rate-limits/message-says-rate-limit", _ONE_LAYER),
+    ("CrewAI", "COMMON-RETRY-01", "provider-transient/bad-key", _ONE_TRY),
+    ("CrewAI", "COMMON-LAYER-01", "rate-limits/jitter-over-seeds", _ONE_TRY),
     (
         "smolagents",
         "COMMON-LAYER-01",
@@ -142,7 +175,7 @@ _MENDED = [
         "Strands",
         "COMMON-LAYER-01",
         "rate-limits/retry-after-grows",
-        {"AGENT": ", retry_strategy=ModelRetryStrategy(max_attempts=1)"},
+        _ONE_LAYER,
     ),
     (
         "Strands",

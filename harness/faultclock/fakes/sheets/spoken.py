@@ -139,7 +139,7 @@ class SpokenDialect:
             end_marker=end,
             stream=asked.stream,
             chunks_before_finish=before,
-            finish_reason="stop" if by_call else scope["reason"],
+            finish_reason="stop" if by_call and says.ends is None else scope["reason"],
             text=says.text if by_call else scope["text"],
             by_tool=says.tool_calls[0].name if by_call else "",
             tool_calls=tuple(

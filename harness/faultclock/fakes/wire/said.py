@@ -226,8 +226,7 @@ def _ended(whole: Said, ends: AnswerEnds | None) -> Said:
     """Return what is said of an answer that does not come to its end."""
     if ends is None or whole.text is None:
         return whole
-    if whole.in_place_of_text:
-        # A call that was cut is no call: a provider hands none on.
+    if whole.in_place_of_text and ends.how in ("refused", "empty"):
         whole = replace(whole, text="", tool_calls=(), in_place_of_text=False)
     match ends.how:
         case "refused":
@@ -238,4 +237,9 @@ def _ended(whole: Said, ends: AnswerEnds | None) -> Said:
             pieces = split_text(whole.text or "")
             half = -(-len(pieces) // 2)
             told = pieces[: half if ends.after_tokens is None else ends.after_tokens]
-            return replace(whole, text="".join(told), ends=ends.how)
+            # A provider hands on what there is of a call: its arguments are no JSON.
+            calls = tuple(
+                replace(call, arguments=call.arguments[: -(-len(call.arguments) // 2)])
+                for call in whole.tool_calls
+            )
+            return replace(whole, text="".join(told), tool_calls=calls, ends=ends.how)

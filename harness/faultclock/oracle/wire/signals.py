@@ -19,7 +19,7 @@ _WORDS: dict[SignalKind, str] = {
     "stream_error": "an error object in the stream",
     "stream_cut": "the stream was cut off",
     "body_cut": "the answer was cut off",
-    "malformed_body": "a malformed answer",
+    "malformed_body": "a body that is no whole answer",
     "dns_failure": "the host name did not resolve",
     "connect_refused": "the connection was refused",
     "connect_timeout": "the connection was never answered",

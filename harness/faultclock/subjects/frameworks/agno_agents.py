@@ -3,7 +3,7 @@
 A hook is not given the id of the model's call, so it is noted where Agno begins to execute a
 FunctionCall. Approvals are `requires_confirmation` and `acontinue_run`. An agent without a database
 gets Agno's own in memory, which is kept in the store of the scenario whenever Agno has written to
-it. A run that failed returns its error as a text: here it is raised. Telemetry is off.
+it. A run that failed returns its error as a text: here it is raised.
 """
 
 from __future__ import annotations
@@ -77,10 +77,9 @@ class _Life(Life):
         super().__init__(surroundings)
         self._agent = agent
         self._waited = False
-        agent.telemetry = False
         if agent.db is None:
             agent.db = InMemoryDb()
-        # One in memory is the same, whoever has made it: what is kept of it is the scenario's.
+        # What is kept of one in memory is the scenario's.
         self._db = agent.db if type(agent.db) is InMemoryDb else None
         agent.tool_hooks = [*(agent.tool_hooks or ()), self._observe]
         for tool in agent.tools if isinstance(agent.tools, list) else ():
@@ -102,8 +101,9 @@ class _Life(Life):
 
     async def turn(self, text: str) -> Any:
         """Go on with a run that waits for a person, then answer."""
-        begun = await self._agent.aget_last_run_output(session_id=self.session_id)
-        if begun and begun.is_paused:
+        # An agent without a name has another id in each process, so its own runs are not asked for.
+        session = await self._agent.aget_session(session_id=self.session_id)
+        if session and session.runs and (begun := session.runs[-1]).is_paused:
             await self._decide(begun)
         return (await self._ended(await self._agent.arun(text, session_id=self.session_id))).content
 

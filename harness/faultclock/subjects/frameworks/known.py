@@ -84,7 +84,8 @@ FRAMEWORKS = (
         distributions=("openai-agents",),
         session="gave it a Session: your own program must pass one to Runner.run",
         remedies={
-            "COMMON-END-03": "In the OpenAI Agents SDK: function_tool(timeout=30).",
+            "COMMON-END-03": "In the OpenAI Agents SDK: function_tool(timeout=30), of a tool that"
+            " is async.",
             "COMMON-RESULT-05": "In the OpenAI Agents SDK, where the tool does not exist:"
             ' RunConfig(tool_not_found_behavior="return_error_to_model"); where it raises:'
             " no failure_error_function=None.",
@@ -153,8 +154,11 @@ FRAMEWORKS = (
         session="gave it a session manager: your own program must",
         remedies={
             "COMMON-END-04": 'In Strands: limits={"turns": 25} beside the prompt.',
-            "COMMON-LAYER-01": "In Strands: Agent(retry_strategy=ModelRetryStrategy("
-            "max_attempts=1)), which leaves the three attempts of the OpenAI SDK.",
+            **dict.fromkeys(
+                ("COMMON-HINT-01", "COMMON-LAYER-01", "COMMON-RETRY-01"),
+                "In Strands: Agent(retry_strategy=ModelRetryStrategy(max_attempts=1)), which leaves"
+                " the three attempts of the OpenAI SDK.",
+            ),
         },
         streams="always",
     ),
@@ -165,6 +169,11 @@ FRAMEWORKS = (
         name="CrewAI",
         extra="crewai",
         distributions=("crewai",),
+        remedies={
+            "COMMON-RETRY-01": "In CrewAI: Agent(max_retry_limit=0) and LLM(max_retries=0).",
+            "COMMON-LAYER-01": "In CrewAI: Agent(max_retry_limit=0) and LLM(max_retries=0), which"
+            " leaves the attempts of CrewAI's own at a 429.",
+        },
         style="sync",
     ),
     Known(
@@ -213,8 +222,11 @@ FRAMEWORKS = (
         distributions=("smolagents",),
         session="stored the steps of its memory: your own program must",
         remedies={
-            "COMMON-LAYER-01": "In smolagents: OpenAIModel(retry=False), which leaves the three"
-            " attempts of the OpenAI SDK.",
+            **dict.fromkeys(
+                ("COMMON-HINT-01", "COMMON-LAYER-01", "COMMON-RETRY-01"),
+                "In smolagents: OpenAIModel(retry=False), which leaves the three attempts of the"
+                " OpenAI SDK.",
+            ),
         },
         # A list of harnesses (huggingface_hub 1.x, utils/_detect_agent.py, 196).
         unreachable=("huggingface.co",),

@@ -14,6 +14,7 @@ from typing import Any
 
 from smolagents import CodeAgent, MultiStepAgent, Tool, ToolCallingAgent
 from smolagents.models import get_tool_json_schema
+from smolagents.utils import AgentMaxStepsError
 
 from faultclock.model.scenario.tool_script import ToolScript
 from faultclock.subjects.frameworks.own_tools import OwnTools, own_tool
@@ -110,8 +111,11 @@ class _Life:
         return Reply(answer, (), self._reason()) if isinstance(answer, str) else answer
 
     def _reason(self) -> str | None:
-        """Return why the model stopped, which smolagents leaves in the provider's answer."""
-        message = getattr(self._agent.memory.steps[-1], "model_output_message", None)
+        """Return why the agent stopped, or the model, whose answer smolagents keeps as it is."""
+        last = self._agent.memory.steps[-1]
+        if isinstance(getattr(last, "error", None), AgentMaxStepsError):
+            return "max_steps_error"
+        message = getattr(last, "model_output_message", None)
         choices = getattr(getattr(message, "raw", None), "choices", None)
         return choices[0].finish_reason if choices else None
 

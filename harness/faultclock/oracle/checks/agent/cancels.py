@@ -175,12 +175,12 @@ def _turn_fault(
     """Return what is wrong with the end of a turn, or what of it the cancel did not reach."""
     end = call.end
     if end is None:
-        return "it never ended", ()
+        return "the turn never ended", ()
     if call.returned and pair is not None:
         return "it returned, as if nothing had been said", (end.seq,)
     if end.at_ns > due_ns:
         late = format_roughly(end.at_ns - cancel.at_ns)
-        return f"it ended only {late} after the cancel", (end.seq,)
+        return f"the turn ended only {late} after the cancel", (end.seq,)
     if pair is not None and pair not in errors_of(end):
         said = " and ".join(errors_of(end)) or "an untyped error"
         return f"it ended with {said}", (end.seq,)

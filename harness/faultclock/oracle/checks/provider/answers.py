@@ -24,6 +24,8 @@ from faultclock.oracle.words import short
 _NO_TEXT = hashlib.sha256(b"").hexdigest()
 #: Longest part of an answer that a finding shows, in characters.
 _SHOWN = 60
+#: The same, where more is said after it, so that a title holds all of it.
+_SHOWN_BRIEFLY = 24
 #: How an answer can end that is well-formed and not whole, in words.
 _ENDS = {
     "length": "was cut at its limit of length",
@@ -218,6 +220,8 @@ def whole(history: History, model: ErrorModel) -> Verdicts:
                 violation = _passed_on(reply, requirements, f"the answer {why}")
                 # The same line of a program overlooks an error object, whichever error it holds.
                 kind = last.signal.kind if last.signal is not None else last.ends
+                # It makes an empty text of whatever holds none that it knows.
+                kind = kind if last.signal is None or reply.end.text else "an empty text"
                 yield replace(violation, cause=f"an answer that is not whole passes: {kind}")
 
 
@@ -249,7 +253,10 @@ def _ended(history: History, requirements: tuple[str, ...], ends: str) -> Verdic
             continue
         yield held(*requirements)
         if not reply.says_how_it_ended(usual=ends == "empty"):
-            yield _passed_on(reply, requirements, f"the answer {_ENDS[ends]}")
+            violation = _passed_on(reply, requirements, f"the answer {_ENDS[ends]}")
+            if ends == "empty":
+                violation = replace(violation, expected="an error, another attempt, or None")
+            yield violation
     for call in history.calls:
         if call.raised and call.last is not None and call.last.ends == ends:
             yield held(*requirements)
@@ -310,4 +317,4 @@ def _passed_on(reply: _Reply, requirements: tuple[str, ...], why: str) -> Violat
 def _quoted(end: TraceEvent) -> str:
     if end.text is None:
         return f"a {end.type}" if end.type else "no text"
-    return f"{short(end.text, _SHOWN)!r} as if it were the answer" if end.text else "an empty text"
+    return f"{short(end.text, _SHOWN_BRIEFLY)!r} as if it were the answer" if end.text else "an empty text"

@@ -86,12 +86,13 @@ def pointless(history: History, model: ErrorModel) -> Verdicts:
             # A key may be renewed once: whether it is another one is in no trace.
             is_refused_key = attempt.signal is not None and attempt.signal.status == 401
             if again == (2 if is_refused_key else 1):
-                later = request.attempts[attempt.number :]
+                later = request.attempts[attempt.number - again + 1 :]
                 times = {1: "once", 2: "twice"}.get(len(later), f"{len(later)} times")
+                what = "no retry" if again == 1 else "no retry but one, with a new key"
                 yield broken(
                     requirements,
                     call=request.id,
-                    expected=f"no retry: a wait of seconds does not mend {attempt.signal}",
+                    expected=f"{what}: a wait of seconds does not mend {attempt.signal}",
                     observed=f"it sent the same request again, {times}",
                     events=(*attempt.events, *(item.start.seq for item in later)),
                     hint="Look at the code of the error beside the status: a used-up quota has the"

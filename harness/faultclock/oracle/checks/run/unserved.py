@@ -172,10 +172,17 @@ def _is_made_up(history: History, call: Call, last: Attempt) -> bool:
 
 
 def _never_called(history: History, model: ErrorModel) -> Iterator[Violation]:
-    """Yield each tool that the model asked for, and that the turn went on without."""
+    """Yield each tool that the model asked for, and that the turn went on without.
+
+    Where an earlier call of the same tool ran in that turn, the agent has a limit: what it makes of
+    the next ones is its own choice.
+    """
+    served: set[tuple[str, str]] = set()
     for answer in history.answers:
         for tool_call in answer.tool_calls if answer.next is not None else ():
-            if tool_call.executions or not _could_run(history, model, tool_call):
+            if tool_call.executions or (answer.in_call.id, tool_call.name) in served:
+                continue
+            if not _could_run(history, model, tool_call):
                 continue
             if answer.in_call.stop is None and not _has_a_reason(
                 history, model, answer.in_call, tool_call.answer.seq
@@ -187,6 +194,11 @@ def _never_called(history: History, model: ErrorModel) -> Iterator[Violation]:
                     call=answer.in_call.id,
                     hint="Call the tools of `surroundings.tools`; their effects are part of it.",
                 )
+        served |= {
+            (answer.in_call.id, tool_call.name)
+            for tool_call in answer.tool_calls
+            if tool_call.executions
+        }
 
 
 def _could_run(history: History, model: ErrorModel, tool_call: ToolCall) -> bool:

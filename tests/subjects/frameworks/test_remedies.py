@@ -38,40 +38,42 @@ model = init_chat_model("openai:gpt-5.2"MODEL)
 agent = create_agent(model, tools=[write_note, list_notes]AGENT)
 AFTER
 """
-#: Framework, what is broken, where, and what is written in which place of the file.
+#: Framework, what is broken, where, and for each option what is written in which place of the file.
 _MENDED = [
-    ("Pydantic AI", "COMMON-END-03", "tools/hangs-for-ever", {"AGENT": ", tool_timeout=30"}),
-    ("LangGraph", "COMMON-END-01", "provider-transient/silent-for-ever", {"MODEL": ", timeout=60"}),
-    ("LangGraph", "COMMON-END-03", "tools/hangs-for-ever", {"AFTER": "agent.step_timeout = 60"}),
+    ("Pydantic AI", "COMMON-END-03", "tools/hangs-for-ever", [{"AGENT": ", tool_timeout=30"}]),
     (
         "LangGraph",
-        "COMMON-END-04",
-        "tools/loop-bound",
-        {"AGENT": ", middleware=[ModelCallLimitMiddleware(run_limit=25)]"},
+        "COMMON-END-01",
+        "provider-transient/silent-for-ever",
+        [{"MODEL": ", timeout=60"}],
     ),
+    ("LangGraph", "COMMON-END-03", "tools/hangs-for-ever", [{"AFTER": "agent.step_timeout = 60"}]),
     (
         "LangGraph",
         "COMMON-END-04",
         "tools/loop-bound",
-        {"AFTER": 'agent = agent.with_config({"recursion_limit": 25})'},
+        [
+            {"AGENT": ", middleware=[ModelCallLimitMiddleware(run_limit=25)]"},
+            {"AFTER": 'agent = agent.with_config({"recursion_limit": 25})'},
+        ],
     ),
     (
         "LangGraph",
         "COMMON-RESULT-05",
         "shared/tool-fails",
-        {"AGENT": ', middleware=[ToolErrorMiddleware(lambda error, request: "failed")]'},
+        [{"AGENT": ', middleware=[ToolErrorMiddleware(lambda error, request: "failed")]'}],
     ),
 ]
 
 
-@pytest.mark.parametrize(("framework", "requirement", "scenario", "option"), _MENDED)
+@pytest.mark.parametrize(("framework", "requirement", "scenario", "options"), _MENDED)
 def test_an_option_that_a_problem_names_mends_it(
-    framework: str, requirement: str, scenario: str, option: dict[str, str], tmp_path: Path
+    framework: str, requirement: str, scenario: str, options: list[dict[str, str]], tmp_path: Path
 ) -> None:
     """Without it, the same agent breaks the requirement."""
     text = _PYDANTIC_AI if framework == "Pydantic AI" else _LANGGRAPH
-    texts = _written(text, {}), _written(text, option)
-    an_option_mends(framework, requirement, scenario, texts, tmp_path)
+    texts = (_written(text, option) for option in ({}, *options))
+    an_option_mends(framework, requirement, scenario, tuple(texts), tmp_path)
 
 
 def _written(text: str, option: dict[str, str]) -> str:

@@ -113,8 +113,10 @@ def equal_runs_give_equal_bytes(name: str) -> None:
 
 def bytes_are_equal(name: str, *scenarios: str) -> None:
     """Hold the traces of a fresh process with another hash seed to be those of this one."""
-    here = {scenario: played(name, scenario).footer.digest for scenario in scenarios}
-    assert _digests(name, scenarios) == here
+    here = {scenario: played(name, scenario).footer for scenario in scenarios}
+    assert {footer.ending for footer in here.values()} == {"completed"}
+    digests = {scenario: footer.digest for scenario, footer in here.items()}
+    assert _digests(name, scenarios) == digests
 
 
 def _digests(name: str, scenarios: tuple[str, ...]) -> dict[str, str]:

@@ -6,6 +6,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 JOBS ?= 2
+# Workers of pytest. Some tests wait for real time or for a process: another worker fills the cores.
+TESTERS ?= $(shell expr $(JOBS) + 1)
 SOAK ?= 10000
 HOSTILE ?= 10000
 # Other Pythons than $(PYTHON), and what of the ledger is played on each.
@@ -96,7 +98,8 @@ types: $(VENV)/.dev
 tests: $(VENV)/.dev $(VENV)/.openai2 $(VENV)/.node
 	@# Hundreds of tests start an interpreter; where nothing may be written, each would compile it all.
 	$(BIN)/python -m compileall -q harness/faultclock
-	$(BIN)/python -m pytest -n $(JOBS) -q
+	@# Each worker begins with a part of its own, so what a file makes once is seldom made twice.
+	$(BIN)/python -m pytest -n $(TESTERS) --dist worksteal -q
 	$(VENV2)/bin/python -m pytest -o 'addopts=-ra --import-mode=importlib' -q tests/clients_openai2
 
 soak: $(VENV)/.dev ## make 10,000 runs twice, in two interpreters, and compare every byte (SOAK=200 is a short one)

@@ -99,12 +99,12 @@ def measure(size: Size) -> Iterator[Row]:
     """Yield processor time for each run, whose it is with most workers, and runs a second."""
     if not PEERS["distributed"]:
         return
-    for subject, runs in SUBJECTS.items():
+    for subject, runs in size.of(SUBJECTS, {"reference": 16}).items():
         cpu: dict[str, float] = {}
         rate: dict[str, float] = {}
         for workers in size.of((None, 1, 2, 4), (None, 1)):
             name = "no cluster" if workers is None else f"workers: {workers}"
-            parts, rate[name] = explored(subject, size.of(runs, 64), workers)
+            parts, rate[name] = explored(subject, runs, workers)
             cpu[name] = parts.total()
         yield from rows_of(f"{subject}: a run", "ms", cpu, "no cluster")
         shown = {part: ms for part, ms in parts.items() if ms > 0}

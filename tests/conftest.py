@@ -9,6 +9,8 @@ What is collected stays to the end: no search for garbage looks at it, and there
 The tests as pytest compiles them are kept for the next time, also where PYTHONDONTWRITEBYTECODE is
 set: that goes on to hold for the subjects, which are written anew with every test.
 
+A shipped scenario is read once by each worker, and again when its file has changed.
+
 Each event that a test's run records is held to the catalogue of event kinds, once for each set of
 fields and types that it has.
 """
@@ -54,6 +56,14 @@ def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "shared"
     folder.mkdir(exist_ok=True)
     return folder
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _shipped_scenarios_are_read_once() -> None:
+    """Spare the tests to read the same files again and again."""
+    from tests.warm.listing import read_shipped_once
+
+    read_shipped_once()
 
 
 @pytest.fixture(scope="session", autouse=True)

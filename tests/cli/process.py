@@ -18,12 +18,17 @@ from tests.warm.client import warm_server
 
 def process(folder: Path, *words: str) -> CompletedProcess[str]:
     """Run `faultclock` with these words in `folder`, and return what came of it."""
+    return program(folder, "faultclock", *words)
+
+
+def program(folder: Path, *words: str) -> CompletedProcess[str]:
+    """Run `faultclock`, `pytest` or `python` with what follows it, and return what came of it."""
     with tempfile.TemporaryDirectory() as place:
         out, err = Path(place, "out"), Path(place, "err")
         out.touch()
         err.touch()
         child = warm_server().start(
-            words=["faultclock", *words],
+            words=list(words),
             folder=str(folder),
             environment={**os.environ, "PYTHONHASHSEED": "0"},
             output=str(out),

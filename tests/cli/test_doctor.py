@@ -14,9 +14,14 @@ from tests.cli.process import process
 
 
 def found(text: str) -> Line:
-    """Return the one line that speaks of `text`."""
-    (line,) = [line for line in installation() if text in line.text]
-    return line
+    """Return the line that speaks of `text`; what comes behind it is not looked at."""
+    return next(line for line in installation() if text in line.text)
+
+
+@pytest.fixture
+def one_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have one error model shipped: to check all of them takes a second or two."""
+    monkeypatch.setattr("faultclock.load.error_model.model_ids", lambda: ("common",))
 
 
 def test_this_installation_is_sound() -> None:
@@ -53,6 +58,7 @@ def test_what_confines_a_run_here_is_found_out_by_a_process(
     assert text in line.text
 
 
+@pytest.mark.usefixtures("one_model")
 def test_what_is_noted_is_not_nothing_to_mend(monkeypatch: pytest.MonkeyPatch) -> None:
     """A line with a `!` is counted in the last sentence."""
     monkeypatch.setattr(confinement, "_MACHINE", None)
@@ -61,6 +67,7 @@ def test_what_is_noted_is_not_nothing_to_mend(monkeypatch: pytest.MonkeyPatch) -
     assert "\n1 to look at. Tried: Python" in result.stdout
 
 
+@pytest.mark.usefixtures("one_model")
 def test_a_missing_dependency_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """With what to do about it, and code 1."""
     version = metadata.version
@@ -77,6 +84,7 @@ def test_a_missing_dependency_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "✗ simpy is not installed\n    pip install faultclock" in result.stdout
 
 
+@pytest.mark.usefixtures("one_model")
 def test_subjects_without_their_library_are_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     """Libraries are extras, so that is no fault; the line says what to install."""
     monkeypatch.setattr("faultclock.subjects.registry.missing", lambda needs: needs)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +16,7 @@ from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.report.finding import Finding, Verdict
 from faultclock.model.trace.notes import Frame, OutputLine, RaisedError, RunNotes
 from faultclock.model.trace.trace import Trace
-from tests.cli.process import process
+from tests.cli.process import process, program
 from tests.oracle.trace_builder import TraceBuilder
 
 CLIENT = '''\
@@ -227,17 +225,13 @@ def test_its_files_are_red_until_the_exception_is_gone(
     """The pytest file and the command search for the same exception."""
     folder, report = found
     (test,) = (folder / "found").glob("test_*.py")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(test)]
-
-    def tested() -> subprocess.CompletedProcess[str]:
-        return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-
-    red = tested()
+    words = ("pytest", "-q", "-p", "no:cacheprovider", str(test))
+    red = program(folder, *words)
     assert red.returncode == 1, red.stdout + red.stderr
     assert "raises KeyError" in red.stdout
     assert "--raises" in report["groups"][0]["command"]
     (folder / "client.py").write_text(CLIENT.replace("answer.status != 429", "answer.status < 400"))
-    green = tested()
+    green = program(folder, *words)
     assert green.returncode == 0, green.stdout + green.stderr
     (folder / "client.py").write_text(CLIENT)
 

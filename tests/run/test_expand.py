@@ -111,10 +111,11 @@ def test_a_suite_runs_and_judges_each_point(model: ErrorModel) -> None:
 
 def test_two_workers_sweep_as_one_does(model: ErrorModel) -> None:
     """In the same order, with the same result."""
-    scenario = working(crash_everywhere=True)
+    provider = {"replies": [{"text": "Nothing to do."}]}
+    scenario = working(crash_everywhere=True, provider=provider, tools=[], interactors=[])
     one, two = (suite(model, scenario, isolate=True, jobs=jobs) for jobs in (1, 2))
     assert one == two
-    assert len(one.runs) > 40
+    assert len(one.runs) > 10
 
 
 def test_a_sweep_starts_from_the_run_without_crashes(model: ErrorModel) -> None:

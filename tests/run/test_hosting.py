@@ -94,20 +94,20 @@ def test_a_hosted_subject_cannot_be_called_here() -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "ending", "said"),
+    ("body", "limit_s", "ending", "said"),
     [
-        ("os._exit(3)", "harness_error", "exit code 3"),
-        ("while True: pass", "watchdog", "no end after 1 s"),
-        ("bytearray(1 << 30)", "watchdog", "--memory-limit"),
+        ("os._exit(3)", 10, "harness_error", "exit code 3"),
+        ("while True: pass", 0.2, "watchdog", "no end after 0.2 s"),
+        ("bytearray(1 << 30)", 10, "watchdog", "--memory-limit"),
     ],
 )
 def test_what_a_run_does_to_its_process_is_said(
-    tmp_path: Path, body: str, ending: str, said: str
+    tmp_path: Path, body: str, limit_s: float, ending: str, said: str
 ) -> None:
     """The run proves nothing, and the next one is made as if nothing had been."""
     target = hosted_target(_file(tmp_path, body), memory_limit_bytes=1 << 29)
     for _ in range(2):
-        trace = run_one(_scenario(), target.binding, 1, isolate=True, wall_limit_s=1)
+        trace = run_one(_scenario(), target.binding, 1, isolate=True, wall_limit_s=limit_s)
         assert trace.footer.ending == ending
         assert any(said in line for line in trace.footer.detail), trace.footer.detail
 

@@ -26,6 +26,7 @@ from typing import Any, NoReturn
 import faultclock.cli
 from faultclock.load.error_model import load_error_model, model_ids
 from faultclock.subjects.registry import catalog
+from tests.warm.listing import all_scenarios, read_shipped_once
 
 #: What the commands import: all of them, and what takes long of the libraries below.
 _WARM = (
@@ -73,6 +74,8 @@ def _warm() -> None:
         importlib.import_module(name)
     # What each of them would read again: the files that come with Faultclock.
     catalog()
+    read_shipped_once()
+    all_scenarios()
     for model in model_ids():
         load_error_model(model)
     # A child that collects garbage would copy all of this.

@@ -39,8 +39,9 @@ def agent(name: str) -> Binding:
     return prepare(f"{ELSEWHERE.get(name, usual)}{SPEAKS.get(name, '')}")
 
 
+@cache
 def played(name: str, scenario: str, seed: int = 0) -> Trace:
-    """Return a run of an agent in a shipped scenario."""
+    """Return a run of an agent in a shipped scenario, made once."""
     return run_one(shipped_scenario(scenario), agent(name), seed, isolate=True)
 
 
@@ -111,22 +112,24 @@ def equal_runs_give_equal_bytes(name: str) -> None:
 
 
 def bytes_are_equal(name: str, *scenarios: str) -> None:
-    """Hold the traces of fresh processes with different hash seeds to be the same."""
-    first, second = (_digests(name, scenarios, hash_seed) for hash_seed in ("1", "2"))
-    assert len(first) == len(scenarios)
-    assert first == second
+    """Hold the traces of a fresh process with another hash seed to be those of this one."""
+    here = {scenario: played(name, scenario).footer for scenario in scenarios}
+    assert {footer.ending for footer in here.values()} == {"completed"}
+    digests = {scenario: footer.digest for scenario, footer in here.items()}
+    assert _digests(name, scenarios) == digests
 
 
-def _digests(name: str, scenarios: tuple[str, ...], hash_seed: str) -> list[str]:
+def _digests(name: str, scenarios: tuple[str, ...]) -> dict[str, str]:
     target = f"{ELSEWHERE.get(name, f'fixtures/agents/{name}_agent.py:agent')}"
     command = [str(Path(sys.executable).parent / "faultclock"), "run", *scenarios, "--subject"]
     command += [f"{target}{SPEAKS.get(name, '')}", "--seeds", "1", "--quiet", "--json", "-"]
+    hash_seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
     environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
     done = subprocess.run(command, cwd=PROJECT, env=environment, capture_output=True, text=True)
     assert done.returncode in {0, 1}, done.stderr
     runs = json.loads(done.stdout)["runs"]
     assert {run["ending"] for run in runs} == {"completed"}
-    return [run["trace_digest"] for run in runs]
+    return {run["scenario"]: run["trace_digest"] for run in runs}
 
 
 SENTENCES = (
@@ -141,25 +144,28 @@ SENTENCES = (
 
 
 def an_option_mends(
-    framework: str, requirement: str, scenario: str, texts: tuple[str, str], folder: Path
+    framework: str, requirement: str, scenario: str, texts: tuple[str, ...], folder: Path
 ) -> None:
     """Hold a framework's remedy for a requirement to what it does.
 
     Args:
-        texts: a file with an agent that breaks the requirement, and the same with the option.
+        texts: a file with an agent that breaks the requirement, and the same with each option.
     """
     assert requirement in next(item for item in FRAMEWORKS if item.name == framework).remedies
-    bare, mended = (
-        broken_by(folder / f"{name}.py", text, scenario)
-        for name, text in zip(("bare", "mended"), texts, strict=True)
+    bare, *mended = (
+        requirement in broken_by(folder / f"agent_{number}.py", text, scenario)
+        for number, text in enumerate(texts)
     )
-    assert requirement in bare
-    assert requirement not in mended
+    assert bare
+    assert mended
+    assert not any(mended)
 
 
 def broken_by(file: Path, text: str, scenario: str) -> set[str | None]:
     """Return the requirements of `common` that the agent in a file breaks in a scenario."""
     file.write_text(text)
-    trace = run_one(shipped_scenario(scenario), prepare(f"{file}:agent"), 0, isolate=True)
+    # A loop without an end is a long run, and a loaded machine is no defect.
+    binding = prepare(f"{file}:agent")
+    trace = run_one(shipped_scenario(scenario), binding, 0, isolate=True, wall_limit_s=300.0)
     found = judge(load_error_model("common"), trace).findings
     return {item.requirement for item in found if item.verdict in (Verdict.FAIL, Verdict.WARN)}

@@ -113,87 +113,88 @@ _TEXTS = {
 }
 _ONE_LAYER = {"AGENT": ", retry_strategy=ModelRetryStrategy(max_attempts=1)"}
 _ONE_TRY = {"MODEL": ", max_retries=0", "AGENT": ", max_retry_limit=0"}
-#: Framework, what is broken, where, and what is written in which place of the file.
+#: Framework, what is broken, where, and for each option what is written in which place of the file.
 _MENDED = [
-    ("Pydantic AI", "COMMON-END-03", "tools/hangs-for-ever", {"AGENT": ", tool_timeout=30"}),
-    ("LangGraph", "COMMON-END-01", "provider-transient/silent-for-ever", {"MODEL": ", timeout=60"}),
-    ("LangGraph", "COMMON-END-03", "tools/hangs-for-ever", {"AFTER": "agent.step_timeout = 60"}),
+    ("Pydantic AI", "COMMON-END-03", "tools/hangs-for-ever", [{"AGENT": ", tool_timeout=30"}]),
     (
         "LangGraph",
-        "COMMON-END-04",
-        "tools/loop-bound",
-        {"AGENT": ", middleware=[ModelCallLimitMiddleware(run_limit=25)]"},
+        "COMMON-END-01",
+        "provider-transient/silent-for-ever",
+        [{"MODEL": ", timeout=60"}],
     ),
+    ("LangGraph", "COMMON-END-03", "tools/hangs-for-ever", [{"AFTER": "agent.step_timeout = 60"}]),
     (
         "LangGraph",
         "COMMON-END-04",
         "tools/loop-bound",
-        {"AFTER": 'agent = agent.with_config({"recursion_limit": 25})'},
+        [
+            {"AGENT": ", middleware=[ModelCallLimitMiddleware(run_limit=25)]"},
+            {"AFTER": 'agent = agent.with_config({"recursion_limit": 25})'},
+        ],
     ),
     (
         "LangGraph",
         "COMMON-RESULT-05",
         "shared/tool-fails",
-        {"AGENT": ', middleware=[ToolErrorMiddleware(lambda error, request: "failed")]'},
+        [{"AGENT": ', middleware=[ToolErrorMiddleware(lambda error, request: "failed")]'}],
     ),
     (
         "Google ADK",
         "COMMON-END-01",
         "provider-transient/silent-for-ever",
-        {"MODEL": "client_kwargs={'http_options': HttpOptions(timeout=60_000)}"},
+        [{"MODEL": "client_kwargs={'http_options': HttpOptions(timeout=60_000)}"}],
     ),
     (
         "Google ADK",
         "COMMON-RETRY-02",
         "common/refused-for-ever",
-        {"MODEL": "retry_options=HttpRetryOptions(attempts=3)"},
+        [{"MODEL": "retry_options=HttpRetryOptions(attempts=3)"}],
     ),
     (
         "Google ADK",
         "COMMON-RESULT-05",
         "shared/tool-fails",
-        {"AGENT": ", on_tool_error_callback=lambda **given: {'error': 'failed'}"},
+        [{"AGENT": ", on_tool_error_callback=lambda **given: {'error': 'failed'}"}],
     ),
-    ("smolagents", "COMMON-HINT-01", "rate-limits/retry-after-huge", {"MODEL": ", retry=False"}),
+    ("smolagents", "COMMON-HINT-01", "rate-limits/retry-after-huge", [{"MODEL": ", retry=False"}]),
     (
         "smolagents",
         "COMMON-RETRY-01",
         "rate-limits/message-says-rate-limit",
-        {"MODEL": ", retry=False"},
+        [{"MODEL": ", retry=False"}],
     ),
-    ("Strands", "COMMON-HINT-01", "rate-limits/retry-after-huge", _ONE_LAYER),
-    ("Strands", "COMMON-RETRY-01", "rate-limits/message-says-rate-limit", _ONE_LAYER),
-    ("CrewAI", "COMMON-RETRY-01", "provider-transient/bad-key", _ONE_TRY),
-    ("CrewAI", "COMMON-LAYER-01", "rate-limits/jitter-over-seeds", _ONE_TRY),
+    ("Strands", "COMMON-HINT-01", "rate-limits/retry-after-huge", [_ONE_LAYER]),
+    ("Strands", "COMMON-RETRY-01", "rate-limits/message-says-rate-limit", [_ONE_LAYER]),
+    ("CrewAI", "COMMON-RETRY-01", "provider-transient/bad-key", [_ONE_TRY]),
+    ("CrewAI", "COMMON-LAYER-01", "rate-limits/jitter-over-seeds", [_ONE_TRY]),
     (
         "smolagents",
         "COMMON-LAYER-01",
         "rate-limits/window-without-hint",
-        {"MODEL": ", retry=False"},
+        [{"MODEL": ", retry=False"}],
     ),
-    (
-        "Strands",
-        "COMMON-LAYER-01",
-        "rate-limits/retry-after-grows",
-        _ONE_LAYER,
-    ),
+    ("Strands", "COMMON-LAYER-01", "rate-limits/retry-after-grows", [_ONE_LAYER]),
     (
         "Strands",
         "COMMON-END-04",
         "tools/loop-bound",
-        {"AFTER": "agent.invoke_async = partial(agent.invoke_async, limits={'turns': 25})"},
+        [{"AFTER": "agent.invoke_async = partial(agent.invoke_async, limits={'turns': 25})"}],
     ),
 ]
 
 
-@pytest.mark.parametrize(("framework", "requirement", "scenario", "option"), _MENDED)
-def test_an_option_that_a_problem_names_mends_it(
-    framework: str, requirement: str, scenario: str, option: dict[str, str], tmp_path: Path
+@pytest.mark.parametrize(("framework", "requirement", "scenario", "options"), _MENDED)
+def test_the_options_that_a_problem_names_mend_it(
+    framework: str,
+    requirement: str,
+    scenario: str,
+    options: list[Mapping[str, str]],
+    tmp_path: Path,
 ) -> None:
-    """Without it, the same agent breaks the requirement."""
+    """Without them, the same agent breaks the requirement."""
     package, text = _TEXTS[framework]
     pytest.importorskip(package, reason=f"{framework} is not installed")
-    texts = _written(text, {}), _written(text, option)
+    texts = (_written(text, {}), *(_written(text, option) for option in options))
     an_option_mends(framework, requirement, scenario, texts, tmp_path)
 
 

@@ -39,11 +39,13 @@ def _modules(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     folder = folder_with(tmp_path_factory.mktemp("agents"), **texts)
     # One of Python has the same name.
     agent.cache_clear()
+    played.cache_clear()
     ELSEWHERE.update({name: str(folder / f"{name}.mjs") for name in NAMES})
     SPEAKS.update(RESPONSES)
     yield
     # Each has a process that is started ahead.
     agent.cache_clear()
+    played.cache_clear()
 
 
 @pytest.mark.parametrize("sentence", SENTENCES, ids=lambda item: item.__name__)

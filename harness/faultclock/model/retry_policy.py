@@ -126,7 +126,7 @@ class RetryPolicy(SparseValue):
     """Before it is given up for good, there are at least so many; None: one retry is enough. (Of
     requests to the model, all attempts are due in any case.)"""
     backoff: Backoff
-    jitter: Jitter = Jitter()
+    jitter: Jitter = Jitter.model_construct()
     waits: tuple[WaitRange, ...] = ()
     """The first waits one by one, in place of the schedule: a table, and no formula."""
     retry_after: Literal["honor", "ignore"] = "ignore"

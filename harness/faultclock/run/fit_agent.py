@@ -47,7 +47,6 @@ _HANDED = {
 }
 #: What a tool of the subject declares, whatever it does in a scenario.
 _FACTS = ("name", "description", "input_schema", "reads", "service", "through")
-_BLANK = ToolScript(name="blank")
 #: What becomes of a call that a function cannot do: it returns a value, or raises.
 _NO_FUNCTION = ("partial", "output_malformed")
 #: What goes wrong with an MCP server only over HTTP.
@@ -154,7 +153,7 @@ def _chosen(place: _Place, own: tuple[ToolScript, ...], taken: set[str]) -> Tool
     """Return which of the agent's tools stands in a place: none of those that are taken."""
     script = place.script
     for name in _DECLARED:
-        if getattr(script, name) != getattr(_BLANK, name):
+        if getattr(script, name) != ToolScript.model_fields[name].get_default():
             raise NoFit(f"a tool whose contract has {_DECLARED[name]}")
     for rule in script.rules:
         if rule.when.arguments:

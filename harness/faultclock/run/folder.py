@@ -36,7 +36,7 @@ _PREFIX = "faultclock-run-"
 _DESCRIPTOR = 250
 _BY_DESCRIPTOR = Path(f"/proc/self/fd/{_DESCRIPTOR}")
 #: A machine that stays when a process of it dies: nothing is lost, and nothing takes time.
-_PLAIN = DiskScript.model_validate({"latency": "0s", "unsynced": "all"})
+_PLAIN = DiskScript.model_construct(latency=0, unsynced="all")
 
 
 @dataclass(slots=True, kw_only=True)

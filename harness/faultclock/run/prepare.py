@@ -12,6 +12,7 @@ import gc
 import importlib
 import os
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 
 from pydantic import BaseModel
@@ -229,33 +230,36 @@ def warm(binding: Binding, limit_s: float = _LIMIT_S) -> tuple[str, ...]:
         return ()
     usual = bind_scenario(rehearsal(binding.role), binding)
 
-    def imported_by_a_call() -> list[str]:
+    def made_by_a_call() -> tuple[list[str], set[str]]:
         before = set(sys.modules)
         simulate(usual, binding, 0)
-        return sorted(set(sys.modules) - before)
+        finished = {name for name, model in _deferred() if model.__pydantic_complete__}
+        return sorted(set(sys.modules) - before), finished
 
     with Spill() as spill:
         # Importing may run a program, which a run may not.
         outcome = run_contained(
-            imported_by_a_call,
+            made_by_a_call,
             wall_limit_s=limit_s,
             output=spill.descriptors,
             confined=False,
         )
-    names = tuple(outcome) if isinstance(outcome, list) else ()
+    names, finished = outcome if isinstance(outcome, tuple) else ((), ())
     for name in names:
         try:
             importlib.import_module(name)
         except Exception:  # noqa: BLE001, S112 - a module that only a run can import stays lazy
             continue
-    _complete_models()
-    if isinstance(outcome, list) and (binding.inline or binding.warm_in_place):
+    for name, model in _deferred():
+        if name in finished:
+            model.model_rebuild(raise_errors=False)
+    if isinstance(outcome, tuple) and (binding.inline or binding.warm_in_place):
         simulate(usual, binding, 0)
-    return names
+    return tuple(names)
 
 
-def _complete_models() -> None:
-    """Have pydantic finish the models that it would finish at their first use, in every child.
+def _deferred() -> Iterator[tuple[str, type[BaseModel]]]:
+    """Yield the models that pydantic finishes at their first use, which is in every child.
 
     A library with hundreds of models defers that (`defer_build`), such as google-genai. So do we,
     and a run has its scenario already: it makes no value of ours that has to be checked.
@@ -263,6 +267,5 @@ def _complete_models() -> None:
     found: list[type[BaseModel]] = [BaseModel]
     for model in found:
         found += model.__subclasses__()
-        is_ours = model.__module__.startswith("faultclock.")
-        if not (is_ours or model.__pydantic_complete__) and model.model_config.get("defer_build"):
-            model.model_rebuild(raise_errors=False)
+        if model.model_config.get("defer_build") and not model.__module__.startswith("faultclock."):
+            yield f"{model.__module__}.{model.__qualname__}", model

@@ -124,12 +124,14 @@ def _shown(value: str) -> str:
     return scrubbed_url(value) if "://" in value else without_secrets(value)
 
 
+@lru_cache
 def _is_known(name: str) -> bool:
     """Whether a header of this name is one of HTTP, of an SDK or of tracing."""
     lower = name.lower()
     return bool(SENT_OPENLY.fullmatch(lower) or _ALSO_OPEN.fullmatch(lower))
 
 
+@lru_cache
 def _is_secret(name: str) -> bool:
     """Whether a header or a parameter of this name holds a secret."""
     lower = name.lower().replace("_", "-")

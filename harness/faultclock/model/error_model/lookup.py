@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Iterator
+from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Annotated, Any, Union, get_args, get_origin
 
@@ -18,7 +19,6 @@ from pydantic import (
     BeforeValidator,
     Field,
     PlainSerializer,
-    WithJsonSchema,
     field_validator,
 )
 
@@ -90,8 +90,15 @@ def _spelt(value: int | TimeLookup) -> object:
     return format_duration(value) if isinstance(value, int) else value
 
 
-def _schema_of(written: dict[str, Any], looked_up: type[Value]) -> WithJsonSchema:
-    return WithJsonSchema({"anyOf": [written, looked_up.model_json_schema()]})
+@dataclass(frozen=True, slots=True, eq=False)
+class _Schema:
+    """What a bound is in a JSON Schema, which is made when one is asked for."""
+
+    written: dict[str, Any]
+    looked_up: type[Value]
+
+    def __get_pydantic_json_schema__(self, *_: object) -> dict[str, Any]:
+        return {"anyOf": [self.written, self.looked_up.model_json_schema()]}
 
 
 #: A duration such as `5s`, a path, or both with a default; an int of nanoseconds where it is known.
@@ -99,13 +106,13 @@ TimeBound = Annotated[
     int | TimeLookup,
     BeforeValidator(_time_bound),
     PlainSerializer(_spelt),
-    _schema_of({"type": "string", "examples": ["5s", "timeout_ns"]}, TimeLookup),
+    _Schema({"type": "string", "examples": ["5s", "timeout_ns"]}, TimeLookup),
 ]
 #: A number, a path, or both with a default.
 CountBound = Annotated[
     Annotated[int, Field(ge=0)] | CountLookup,
     BeforeValidator(_count_bound),
-    _schema_of({"type": ["integer", "string"], "minimum": 0}, CountLookup),
+    _Schema({"type": ["integer", "string"], "minimum": 0}, CountLookup),
 ]
 
 

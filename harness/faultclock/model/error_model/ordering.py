@@ -163,7 +163,7 @@ class OrderingRule(SparseValue):
     """For `automaton`: the states in which a stretch may end; empty: any."""
     report: Literal["first", "every"] = "first"
     """Which violations of a stretch are findings: the first one, or each by itself."""
-    scope: Scope = Scope()
+    scope: Scope = Scope.model_construct()
     per: str | tuple[str, ...] | None = "call"
     """Payload field that correlates events, or several of which the first that is there counts;
     an event without any of them is passed over. None judges the whole trace as one."""

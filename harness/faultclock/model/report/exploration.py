@@ -259,7 +259,7 @@ class Exploration(Value):
     unsteady: tuple[Unsteady, ...] = ()
     passed_over: tuple[PassedOver, ...] = ()
     """What was selected by its family, pattern or folder, and cannot be played for the subject."""
-    coverage: Coverage = Coverage()
+    coverage: Coverage = Coverage.model_construct()
 
     @property
     def runs(self) -> int:

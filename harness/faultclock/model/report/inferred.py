@@ -118,7 +118,7 @@ class Layer(Value):
     step_ns: Told[int] = Told()
     """Of a linear schedule."""
     cap_ns: Told[int] = Told()
-    jitter: JitterSeen = JitterSeen()
+    jitter: JitterSeen = JitterSeen.model_construct()
     retries: tuple[int, ...] = ()
     """1-based numbers of the waits (over all layers) that are its own."""
     text: str = ""
@@ -237,7 +237,7 @@ class RetryProfile(Value):
     precedence: Told[str] = Told()
     ceilings: tuple[Ceiling, ...] = ()
     deadlines: tuple[Deadline, ...] = ()
-    repetition: Repetition = Repetition()
+    repetition: Repetition = Repetition.model_construct()
     not_told: tuple[str, ...] = ()
     """What the battery cannot make happen, or the client cannot be made to show, and why."""
     model: str | None = None

@@ -95,7 +95,7 @@ class DiskTrigger(When):
 class DiskRule(TriggeredRule):
     """One rule; the first that matches decides."""
 
-    when: DiskTrigger = DiskTrigger()
+    when: DiskTrigger = DiskTrigger.model_construct()
     then: DiskFault
 
     @model_validator(mode="after")

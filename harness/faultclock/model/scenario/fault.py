@@ -257,7 +257,7 @@ class Trigger(SparseValue, When):
 class FaultRule(TriggeredRule):
     """One fault and when it fires. The first rule of a plan that matches decides the Fate."""
 
-    when: Trigger = Trigger()
+    when: Trigger = Trigger.model_construct()
     then: Fault
 
 

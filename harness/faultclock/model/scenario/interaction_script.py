@@ -81,7 +81,7 @@ InteractorAnswer = Annotated[
 class InteractorRule(TriggeredRule):
     """One rule; the first that matches decides."""
 
-    when: InteractionTrigger = InteractionTrigger()
+    when: InteractionTrigger = InteractionTrigger.model_construct()
     then: InteractorAnswer
 
 

@@ -73,7 +73,9 @@ class ProgramScript(Value):
     """A fake program."""
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
-    good: ProgramOutcome = ProgramOutcome(lines=(ProgramLine(text='{"ok": true}'),))
+    good: ProgramOutcome = ProgramOutcome.model_construct(
+        lines=(ProgramLine.model_construct(text='{"ok": true}'),)
+    )
     """What it does where no rule says otherwise."""
     rules: tuple[ProgramRule, ...] = ()
 

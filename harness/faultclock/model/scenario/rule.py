@@ -77,7 +77,7 @@ RangeField = Annotated[
         }
     ),
 ]
-EVERY = AttemptRange(first=1)
+EVERY = AttemptRange.model_construct(first=1)
 
 
 class When(Value):
@@ -86,7 +86,7 @@ class When(Value):
     def is_for(self, number: int, **facts: Any) -> bool:
         """Return whether the occasion `number` (1-based), with these facts, is one of them."""
         # Each has one range of numbers, which files call by what is counted.
-        numbers = next(value for _, value in self if isinstance(value, AttemptRange))
+        numbers = next(it for it in vars(self).values() if isinstance(it, AttemptRange))
         return number in numbers and self.holds(**facts)
 
     # The signature that mypy lets each trigger replace with the facts that it asks for.

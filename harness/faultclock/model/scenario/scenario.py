@@ -63,12 +63,12 @@ class RuntimeWorld(SparseValue):
     @property
     def set_up(self) -> SessionScript:
         """How the runtime is set up."""
-        return self.session or SessionScript()
+        return self.session or _SET_UP
 
     @property
     def stored(self) -> StoreScript:
         """Its session store."""
-        return self.store or StoreScript()
+        return self.store or _STORED
 
     @property
     def nodes(self) -> tuple[NodeScript, ...]:
@@ -78,8 +78,9 @@ class RuntimeWorld(SparseValue):
 
 RuntimeWorld.SPARSE = frozenset(RuntimeWorld.model_fields)
 #: What a subject of any other role has around it. There is nothing to check, and so no validator
-#: to build.
+#: to build; so it is with the other values whose fields all have their defaults.
 _NO_WORLD = RuntimeWorld.model_construct()
+_SET_UP, _STORED = SessionScript.model_construct(), StoreScript.model_construct()
 
 
 class BaseScenario(SparseValue):
@@ -109,14 +110,14 @@ class BaseScenario(SparseValue):
     """Which of the scenarios that were made from one file this is; never in a file."""
     matrix: Matrix | None = None
     """Makes one scenario for each combination of its axes; this one is then not run itself."""
-    provider: ProviderScript = ProviderScript()
+    provider: ProviderScript = ProviderScript.model_construct()
     services: tuple[ServiceHost, ...] = ()
     """Other hosts that the subject, or a tool of its own, may ask."""
-    tasks: tuple[Task, ...] = (Task(id="ask"),)
+    tasks: tuple[Task, ...] = (Task.model_construct(id="ask"),)
     disk: DiskScript | None = None
     """The disk below the files that the subject writes. None: for a session store a good one; for
     any other role one that keeps everything and takes no time."""
-    limits: Limits = Limits()
+    limits: Limits = Limits.model_construct()
     vary: Vary | None = None
     """What `faultclock explore` may change; a run of what it came to has none."""
     settle: Settle | None = None

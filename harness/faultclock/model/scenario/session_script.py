@@ -40,7 +40,7 @@ class StageRetry(Value):
     """Attempts in all, the first included."""
     backoff: Backoff | None = None
     """None: at once."""
-    jitter: Jitter = Jitter()
+    jitter: Jitter = Jitter.model_construct()
 
 
 class StageScript(Value):
@@ -112,7 +112,7 @@ class SessionScript(SparseValue):
     """Whether the first life resumes a stored session."""
     deadlines: dict[InteractionKind, DurationNs] = {}
     """Interaction kind to a deadline other than the runtime's default."""
-    budgets: Budgets = Budgets()
+    budgets: Budgets = Budgets.model_construct()
     policies: dict[Literal["llm", "tool", "subagent"], Literal["fail", "degrade", "continue"]] = {}
     """What the person who set it up wants to become of a run in which that fails; what is missing
     is as the error model has it by default."""

@@ -64,7 +64,7 @@ class StoreTrigger(When):
 class StoreRule(TriggeredRule):
     """One rule; the first that matches decides."""
 
-    when: StoreTrigger = StoreTrigger()
+    when: StoreTrigger = StoreTrigger.model_construct()
     then: StoreFault
 
 

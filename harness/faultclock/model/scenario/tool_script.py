@@ -22,7 +22,7 @@ class ToolRetry(Value):
     attempts_max: int = Field(ge=1)
     """Attempts in all, the first try included."""
     backoff: Backoff
-    jitter: Jitter = Jitter()
+    jitter: Jitter = Jitter.model_construct()
     retryable: tuple[str, ...] = ("ExecutionTimeout", "ResourceBusy")
     """Codes; every other code is terminal."""
 
@@ -167,7 +167,7 @@ class ToolOutcome(Value):
 class ToolRule(TriggeredRule):
     """One rule of a tool's plan; the first that matches decides."""
 
-    when: ToolTrigger = ToolTrigger()
+    when: ToolTrigger = ToolTrigger.model_construct()
     then: ToolOutcome
 
 

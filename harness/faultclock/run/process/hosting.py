@@ -29,7 +29,7 @@ from functools import cache
 from itertools import count
 from typing import Any, NoReturn, TypeVar
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from faultclock.errors import EventError, HarnessError, InputError, InternalError, SubjectError
 from faultclock.model._base import Value
@@ -263,6 +263,9 @@ class HostedBinding(Binding):
 
 class HostedSubject(Value):
     """What is handed over of a subject that was loaded; see `Binding` and `Adopted`."""
+
+    # Both sides need its validator: it is built before they part.
+    model_config = ConfigDict(defer_build=False)
 
     id: str
     title: str

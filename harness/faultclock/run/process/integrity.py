@@ -17,6 +17,7 @@ from typing import Any
 import faultclock
 
 _OURS = f"{faultclock.__name__}."
+_WRAPPERS = (classmethod, staticmethod, MethodType)
 
 #: Where something stands, its name there, itself, and the function that it is, with its code.
 _Kept = tuple[dict[str, Any], str, object, FunctionType | None, CodeType | None]
@@ -45,34 +46,27 @@ class Untouched:
 def _functions(modules: Iterable[str]) -> Iterator[_Kept]:
     for module_name in modules:
         if module_name.startswith(_OURS):
-            module = sys.modules[module_name]
-            for name, value in tuple(vars(module).items()):
-                if isinstance(value, FunctionType | type) and _is_ours(value):
-                    yield _kept(vars(module), name, value)
-                if isinstance(value, type) and value.__module__ == module_name:
-                    yield from _methods(value)
-
-
-def _methods(kind: type) -> Iterator[_Kept]:
-    namespace: Any = vars(kind)
-    for name, value in tuple(namespace.items()):
-        if isinstance(_function_of(value), FunctionType):
-            yield _kept(namespace, name, value)
+            namespace = vars(sys.modules[module_name])
+            for name, value in tuple(namespace.items()):
+                is_class = isinstance(value, type)
+                if (is_class or isinstance(value, FunctionType)) and _is_ours(value):
+                    yield _kept(namespace, name, value)
+                if is_class and value.__module__ == module_name:
+                    methods = (_kept(vars(value), *item) for item in tuple(vars(value).items()))
+                    yield from (kept for kept in methods if kept[3] is not None)
 
 
 def _is_ours(value: object) -> bool:
     return str(getattr(value, "__module__", "")).startswith(_OURS)
 
 
-def _function_of(value: object) -> object:
+def _kept(namespace: Any, name: str, value: object) -> _Kept:
+    function: object = value
     # By their types: to ask any other object for an attribute may do anything.
-    if isinstance(value, classmethod | staticmethod | MethodType):
-        return value.__func__
-    return value.fget if isinstance(value, property) else value
-
-
-def _kept(namespace: dict[str, Any], name: str, value: object) -> _Kept:
-    function = _function_of(value)
+    if isinstance(value, _WRAPPERS):
+        function = value.__func__
+    elif isinstance(value, property):
+        function = value.fget
     if not isinstance(function, FunctionType):
         return namespace, name, value, None, None
     return namespace, name, value, function, function.__code__

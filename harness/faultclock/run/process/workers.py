@@ -16,7 +16,6 @@ import os
 import signal
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
-from concurrent.futures.process import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count, islice
@@ -199,6 +198,9 @@ class Workers:
             return self._place.executor()
         if self._jobs == 1:
             return Serial()
+        # Imported here: one job needs none of it.
+        from concurrent.futures.process import ProcessPoolExecutor
+
         return ProcessPoolExecutor(
             self._jobs,
             mp_context=multiprocessing.get_context("fork"),

@@ -57,9 +57,9 @@ def test_the_line_is_the_innermost_of_the_users_own() -> None:
     assert problem.source == SourcePlace(file="client.py", line=14)
 
 
-def _of_agent(*runs: RunReport) -> list[str]:
+def _of_agent(*runs: RunReport, **more: str) -> list[str]:
     """Return the libraries of the problems of a user's agent, which names one."""
-    subject = {"source_digest": "0" * 64, "distributions": {"langgraph": "1.2.22"}}
+    subject = {"source_digest": "0" * 64, "distributions": {"langgraph": "1.2.22", **more}}
     of_user = report().subject.model_copy(update=subject)
     found = report(*runs).model_copy(update={"subject": of_user})
     return [problem.library for problem in problems_in(found)]
@@ -70,6 +70,7 @@ def test_what_no_line_of_the_user_has_a_part_in_is_the_librarys() -> None:
     library = FRAME.model_copy(update={"file": "openai/_base_client.py", "own": False})
     beyond = _crashed("beyond", "no", frames=(library,))
     assert _of_agent(beyond) == ["langgraph 1.2.22"]
+    assert _of_agent(beyond, node="22.23.3") == ["langgraph 1.2.22"], "Node only hosts it"
     assert _of_agent(_crashed("own", "no", frames=(FRAME, library))) == [""]
     assert [item.library for item in problems_in(report(beyond))] == [""]
     (problem,) = problems_of((beyond,), (), model().requirements, library="langgraph 1.2.22")

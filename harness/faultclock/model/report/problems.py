@@ -217,7 +217,10 @@ def problems_in(report: Report) -> tuple[Problem, ...]:
     """Return what is to be mended of `report`, with what its gate knows marked as known."""
     gate = report.gate
     known = {id_ for entry in gate.known for id_ in entry.findings} if gate is not None else set()
-    libraries = report.subject.distributions if report.subject.source_digest else {}
+    libraries = dict(report.subject.distributions if report.subject.source_digest else {})
+    if len(libraries) > 1:
+        # The host of a module is no library of its problems.
+        libraries.pop("node", None)
     return problems_of(
         report.runs,
         report.seeds_findings,

@@ -98,6 +98,18 @@ def test_what_follows_from_a_crash_is_no_problem_of_its_own() -> None:
     assert set(problem.findings) == {"F-T-CRASH-01-boom", "F-T-RETRY-02-gave up"}
 
 
+def test_a_call_that_hangs_and_so_does_not_settle_is_one_problem() -> None:
+    """What the scenario asks for in its own words follows from the hang, in its call alone."""
+    own = {"requirement": None, "check": "liveness.settles", "id": "F-late"}
+    late = finding("T-END-01", "it never ended").model_copy(update=own)
+    hang = finding("T-END-01", "it had not ended")
+    (problem,) = problems_of((run("one", late, hang),), (), model().requirements)
+    assert problem.requirement == "T-END-01"
+    assert problem.findings == ("F-T-END-01-it had not ended", "F-late")
+    other = hang.model_copy(update={"call": "ask/2"})
+    assert len(problems_of((run("one", late, other),), (), model().requirements)) == 2
+
+
 def test_a_crash_hides_neither_what_is_worse_nor_another_call() -> None:
     """An effect that happened twice did not happen because of the crash after it."""
     found = (

@@ -35,6 +35,7 @@ RULES: dict[str, tuple[str, Harm]] = {
     "T-RETRY-02": ("SHOULD", Harm.WAITING),
     "T-WAIT-01": ("SHOULD", Harm.WAITING),
     "T-SECRET-01": ("MUST", Harm.SECRET),
+    "T-END-01": ("MUST", Harm.HANG),
 }
 
 

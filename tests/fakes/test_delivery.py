@@ -171,6 +171,14 @@ def test_a_corrupt_event_stream_is_corrupt_in_its_data() -> None:
     assert body_of(sequence) == b"event: first\ndata: \x1a\x1a\x1a\x1a: 1}\n\n" + event
 
 
+def test_what_is_corrupt_in_an_event_stream_is_text() -> None:
+    """Who passes over an event that cannot be read has not all of the answer then."""
+    said = (b'data: {"role": 1}\n\n', b'data: {"say": "one "}\n\n', b'data: {"say": "two"}\n\n')
+    answer = replace(STREAM, chunks=said, end_marker=b"", chunks_before_finish=2, text="one two")
+    body = body_of(steps(answer, kind="corrupt_body", at_byte=0, bytes_count=1))
+    assert body == said[0] + b'data: \x1a"say": "one "}\n\n' + said[2]
+
+
 def test_a_corrupt_body_is_corrupt_wherever_it_is_said_to_be() -> None:
     """An offset behind the data of a short event falls on the last byte there is."""
     answer = replace(STREAM, chunks=(b"data: 1\n\n",), end_marker=b"", chunks_before_finish=0)

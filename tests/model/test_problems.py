@@ -57,9 +57,9 @@ def test_the_line_is_the_innermost_of_the_users_own() -> None:
     assert problem.source == SourcePlace(file="client.py", line=14)
 
 
-def _of_agent(*runs: RunReport) -> list[str]:
+def _of_agent(*runs: RunReport, **more: str) -> list[str]:
     """Return the libraries of the problems of a user's agent, which names one."""
-    subject = {"source_digest": "0" * 64, "distributions": {"langgraph": "1.2.22"}}
+    subject = {"source_digest": "0" * 64, "distributions": {"langgraph": "1.2.22", **more}}
     of_user = report().subject.model_copy(update=subject)
     found = report(*runs).model_copy(update={"subject": of_user})
     return [problem.library for problem in problems_in(found)]
@@ -70,6 +70,7 @@ def test_what_no_line_of_the_user_has_a_part_in_is_the_librarys() -> None:
     library = FRAME.model_copy(update={"file": "openai/_base_client.py", "own": False})
     beyond = _crashed("beyond", "no", frames=(library,))
     assert _of_agent(beyond) == ["langgraph 1.2.22"]
+    assert _of_agent(beyond, node="22.23.3") == ["langgraph 1.2.22"], "Node only hosts it"
     assert _of_agent(_crashed("own", "no", frames=(FRAME, library))) == [""]
     assert [item.library for item in problems_in(report(beyond))] == [""]
     (problem,) = problems_of((beyond,), (), model().requirements, library="langgraph 1.2.22")
@@ -95,6 +96,18 @@ def test_what_follows_from_a_crash_is_no_problem_of_its_own() -> None:
     (problem,) = problems_of((run("one", *both, notes=_notes("boom")),), (), model().requirements)
     assert problem.requirement == "T-CRASH-01"
     assert set(problem.findings) == {"F-T-CRASH-01-boom", "F-T-RETRY-02-gave up"}
+
+
+def test_a_call_that_hangs_and_so_does_not_settle_is_one_problem() -> None:
+    """What the scenario asks for in its own words follows from the hang, in its call alone."""
+    own = {"requirement": None, "check": "liveness.settles", "id": "F-late"}
+    late = finding("T-END-01", "it never ended").model_copy(update=own)
+    hang = finding("T-END-01", "it had not ended")
+    (problem,) = problems_of((run("one", late, hang),), (), model().requirements)
+    assert problem.requirement == "T-END-01"
+    assert problem.findings == ("F-T-END-01-it had not ended", "F-late")
+    other = hang.model_copy(update={"call": "ask/2"})
+    assert len(problems_of((run("one", late, other),), (), model().requirements)) == 2
 
 
 def test_a_crash_hides_neither_what_is_worse_nor_another_call() -> None:

@@ -10,6 +10,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from faultclock.model.report.checkup import CheckUp
 from faultclock.model.report.finding import Finding
+from faultclock.model.trace.notes import Frame
 from faultclock.render.checkup_text import COLUMNS, checkup_lines, problem_line
 from tests.check.samples import checkup, finding, noted, run, slept_at
 from tests.render.sample_report import HOSTILE
@@ -143,6 +144,16 @@ def test_what_is_no_line_of_the_user_says_where_it_is() -> None:
     at = next(line for line in lines_of(of_library()) if line.startswith("    at "))
     assert at == "    at      no line of yours was seen: it is in langgraph 1.2.22, in what that"
     assert not any(line.startswith("    at ") for line in lines_of(many(1)))
+
+
+def test_an_exception_of_a_library_is_said_with_its_line() -> None:
+    """A person can look there, and see that it is so."""
+    shown = of_library()
+    frame = Frame(file="openai/_parse.py", line=81, function="parse", own=False)
+    raised = {"error": "TypeError: no", "frames": (frame,)}
+    problem = shown.problems[0].model_copy(update=raised)
+    text = "\n".join(lines_of(shown.model_copy(update={"problems": (problem,)})))
+    assert "    at      openai/_parse.py:81; no line of yours was seen: it is in" in text
 
 
 def test_what_the_target_logged_is_shown_where_it_is_asked_for() -> None:

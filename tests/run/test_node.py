@@ -8,10 +8,14 @@ from typing import Any
 
 import pytest
 
+from faultclock.load.error_model import load_error_model
 from faultclock.model.duration import MILLISECOND_NS, SECOND_NS
+from faultclock.model.report.finding import Verdict
 from faultclock.model.scenario.scenario import scenario_of
 from faultclock.model.trace.trace import WALL_EPOCH_NS, Trace
+from faultclock.oracle.judge import judge
 from faultclock.run.replay import replay
+from faultclock.run.report_places import source_of
 from faultclock.run.suite import run_one
 from faultclock.subjects.binding import Binding
 from tests.node.modules import fixture, needs_node, needs_packages, subject_of
@@ -318,6 +322,28 @@ def test_what_is_printed_is_noted_with_its_call(tmp_path: Path) -> None:
         (1500 * MILLISECOND_NS, "stdout", "asked 10", "ask/1"),
         (1500 * MILLISECOND_NS, "stderr", "and failed", "ask/1"),
     ]
+
+
+def test_a_timer_that_has_rung_is_not_where_a_call_hangs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such as that of a log, which is written by the way; and nothing of ours is shown."""
+    monkeypatch.chdir(tmp_path)
+    text = f"""
+    export async function ask(prompt) {{
+      setTimeout(() => {{}}, 120);
+      await fetch("{URL}", {OPTIONS}); await new Promise(() => {{}});
+    }}
+    """
+    trace = run(subject_of(tmp_path, text, dialect="openai-chat"))
+    assert trace.footer.ending == "deadlock"
+    assert "faultclock" not in " ".join(trace.footer.detail)
+    assert trace.notes is not None
+    assert trace.notes.waits
+    judgement = judge(load_error_model("common"), trace)
+    (hang,) = (it for it in judgement.findings if it.requirement == "COMMON-END-01")
+    assert hang.verdict is Verdict.FAIL
+    assert source_of(hang, trace, judgement) is None
 
 
 # ---------------------------------------------------------------------- equal traces

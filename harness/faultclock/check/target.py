@@ -89,8 +89,9 @@ def _seen(abilities: Abilities, bound: Binding) -> str:
         (abilities.cancels, "can be cancelled", "cannot be cancelled"),
     )
     shown = (does if able else lacks for able, does, lacks in rows)
+    said = f"it {', '.join((streams[abilities.streams], *shown))}"
     failing = "where a tool fails or hangs below, that is played around your function"
-    return f"it {', '.join((streams[abilities.streams], *shown))}; {failing}"
+    return f"{said}; {failing}" if tools else said
 
 
 def _of_session(abilities: Abilities, kept: str, lost: str) -> tuple[str, str]:

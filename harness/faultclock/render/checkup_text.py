@@ -220,7 +220,9 @@ def _harm(problem: Problem) -> str:
 
 def _where(problem: Problem) -> str:
     if problem.source is None:
-        return problem.beyond
+        raised = problem.frames[-1:] if problem.error else ()
+        said = (*(f"{frame.file}:{frame.line}" for frame in raised), problem.beyond)
+        return "; ".join(filter(None, said))
     place = f"{problem.source.file}:{problem.source.line}"
     room = COLUMNS - _INDENT - _LABEL - len(place) - 1
     return f"{place} {_clip(problem.code, room)}" if room >= _TITLE_MIN else place

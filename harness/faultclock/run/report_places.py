@@ -20,6 +20,8 @@ _FIRST_MAX, _LAST_MAX = 10, 50
 _WAITS_MAX = 40
 #: A wait fills the time between two attempts if it takes more than this part of it.
 _MOST = 0.5
+#: How a call is over. A wait that is over is not where one hangs that is not.
+_ENDS = ("call.returned", "call.raised", "call.crashed")
 #: What a frame's file begins with where it is not below the working folder: see `Frame.file`.
 _ELSEWHERE = ("…/", "faultclock/subjects/")
 
@@ -56,7 +58,9 @@ def source_of(finding: Finding, trace: Trace, judgement: Judgement) -> SourcePla
         return place
     if raised is not None:
         return raised
-    asked = _longest(_of_attempts(finding, judgement), finding, notes.waits)
+    asked: WaitingPlace | None = None
+    if finding.call is None or any(event.call == finding.call for event in trace.of_kind(*_ENDS)):
+        asked = _longest(_of_attempts(finding, judgement), finding, notes.waits)
     hanging = (wait for wait in notes.waits if wait.hangs)
     return next(
         (

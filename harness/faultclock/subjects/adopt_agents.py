@@ -143,7 +143,7 @@ class AgentTarget:
         """Return what it was taken for an agent with: its tools, and how it is run."""
         marks = {(True, False): " (needs a yes)", (False, True): " (only reads)"}
         names = ", ".join(f"{it.name}{marks.get((it.gated, it.reads), '')}" for it in tools)
-        said = f"its own tools are {names}" if tools else "it has no tools of its own"
+        said = f"its own tools are {names}" if tools else "it is an agent, without tools of its own"
         if self.style == "sync" and self.known.style == "async":
             said += "; something in it cannot be awaited, so it is called as a blocking program"
         return said

@@ -132,6 +132,7 @@ def measure(system: System, *, on: date, jobs: int) -> Measured:
     versions: dict[str, str] = json.loads((system.folder / "built.json").read_text("utf-8"))
     rows = ROWS[system.id]
     told = tell(system, rows)
+    verdicts = {row.says: told.verdict(row) for row in rows}
     with on_its_node(system):
         node = subprocess.run(["node", "--version"], capture_output=True, text=True, check=True)
         seams = tuple(_asked(system, seam, jobs) for seam in SEAMS[system.id])
@@ -141,7 +142,7 @@ def measure(system: System, *, on: date, jobs: int) -> Measured:
         on=on.isoformat(),
         seams=seams,
         log=logs(system, told),
-        rows={row.says: told.verdict(row) for row in rows},
+        rows=verdicts,
         stories=sum(map(len, told.by_run.values())),
     )
 

@@ -28,9 +28,9 @@ from faultclock.model.scenario.fault import (
     Truncate,
 )
 
-#: Where the first server-sent event has its data. What garbles the name of a field garbles nothing
-#: else: a line with an unknown field is ignored (WHATWG HTML, 9.2.6, 2026-11).
-_FIRST_DATA = re.compile(rb"^data: ?", re.MULTILINE)
+#: Where a server-sent event has its data. What garbles the name of a field garbles nothing else: a
+#: line with an unknown field is ignored (WHATWG HTML, 9.2.6, 2026-11).
+_DATA = re.compile(rb"^data: ?(.*)", re.MULTILINE)
 #: SUBSTITUTE stands for a character that was garbled on the way. It is valid UTF-8, and JSON
 #: allows it neither inside nor outside a string (RFC 8259, section 7).
 _GARBLED = b"\x1a"
@@ -186,8 +186,7 @@ def _whole(answer: Answer, tempo: Tempo) -> Iterator[Step]:
 
 def _corrupted(answer: Answer, fault: CorruptBody) -> Answer:
     body = bytearray(b"".join(_pieces(answer)))
-    data = _FIRST_DATA.search(body) if answer.stream else None
-    first = min(fault.at_byte + (data.end() if data else 0), len(body) - 1)
+    first = min(fault.at_byte + _data_at(answer, body), len(body) - 1)
     last = min(first + fault.bytes_count, len(body))
     body[first:last] = _GARBLED * (last - first)
     pieces, start = [], 0
@@ -196,6 +195,17 @@ def _corrupted(answer: Answer, fault: CorruptBody) -> Answer:
         start += len(piece)
     # What the body says can no longer be vouched for, so neither reason nor text is claimed.
     return replace(answer, chunks=tuple(pieces), end_marker=b"", finish_reason=None, text=None)
+
+
+def _data_at(answer: Answer, body: bytearray) -> int:
+    """Return where the data begins that is garbled: of the first event with text, if one has any.
+
+    Who passes over another event may still have the whole text.
+    """
+    events = list(_DATA.finditer(body)) if answer.stream else []
+    for word in (answer.text or "").split()[:1]:
+        events = [event for event in events if word.encode() in event[1]] or events
+    return events[0].start(1) if events else 0
 
 
 def _dripped(answer: Answer, fault: SlowDrip) -> Iterator[Step]:

@@ -63,7 +63,8 @@ class _Seen:
         run: of a verdict on a group of seeds, the first of them.
         seeds: how many runs that group has; 1 for a verdict on one run.
         raised: the exception that left its call, where that is what it is about.
-        crash: the crash of the handler that it follows from; None: it stands for itself.
+        crash: the crash of the handler, or the hang, that it follows from; None: it stands for
+            itself.
     """
 
     finding: Finding
@@ -240,7 +241,10 @@ def problems_in(report: Report) -> tuple[Problem, ...]:
     """Return what is to be mended of `report`, with what its gate knows marked as known."""
     gate = report.gate
     known = {id_ for entry in gate.known for id_ in entry.findings} if gate is not None else set()
-    libraries = report.subject.distributions if report.subject.source_digest else {}
+    libraries = dict(report.subject.distributions if report.subject.source_digest else {})
+    if len(libraries) > 1:
+        # The host of a module is no library of its problems.
+        libraries.pop("node", None)
     return problems_of(
         report.runs,
         report.seeds_findings,
@@ -299,12 +303,19 @@ def _of_run(run: RunReport, order: int, requirements: Mapping[str, Demand]) -> I
             seen = _Seen(finding=finding, run=run, order=order, requirement=demand, raised=error)
             crashes.setdefault(finding.call, seen)
             yield seen
-    for finding, demand, error in found:
+    hangs: dict[str | None, _Seen] = {}
+    for finding, demand, error in sorted(found, key=lambda it: it[1].harm is not Harm.HANG):
         if not _is_crash(demand, error):
             # A problem worse than a crash does not follow from it.
             follows = demand.harm is None or demand.harm.rank > Harm.CRASH.rank
             crash = crashes.get(finding.call) if follows else None
-            yield _Seen(finding=finding, run=run, order=order, requirement=demand, crash=crash)
+            if finding.requirement is None:
+                # That a call hangs is why it does not settle, too.
+                crash = crash or hangs.get(finding.call)
+            seen = _Seen(finding=finding, run=run, order=order, requirement=demand, crash=crash)
+            if demand.harm is Harm.HANG:
+                hangs.setdefault(finding.call, seen)
+            yield seen
 
 
 def _is_crash(demand: Demand, error: RaisedError | None) -> bool:

@@ -156,7 +156,7 @@ class CorruptBody(Value):
     kind: Literal["corrupt_body"]
     at_byte: int = Field(default=0, ge=0)
     """0-based offset of the first overwritten byte: into the body, or into the data of the first
-    server-sent event."""
+    server-sent event that has text."""
     bytes_count: int = Field(default=8, ge=1)
 
 

@@ -179,7 +179,8 @@ def _look(binding: Binding, limit_s: float) -> Probed:
             binding=binding,
             trouble="no end",
             why_not=f"it does not end when nothing goes wrong: {'; '.join(made.detail)}",
-            what_to_do="make it end within seconds; something in it waits in real time",
+            what_to_do="make it end within seconds: something in it waits in real time, or the"
+            " machine is too busy",
         )
     if made.ending == "harness_error" and not made.facts:
         return Probed(

@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 SHOWN_NS = 1_000_000
 
 #: What makes a run: a person looks for their own lines.
-_OURS = ("faultclock.sim.", "faultclock.run.", "faultclock.fakes.")
+_OURS = (
+    *("faultclock.sim.", "faultclock.run.", "faultclock.fakes."),
+    *(f"faultclock.subjects.{name}" for name in ("adopt", "binding", "foreign")),
+)
 #: Innermost frames shown of each stack.
 _FRAMES_MAX = 4
 #: Threads and tasks shown; a hang of thousands looks alike after a few.

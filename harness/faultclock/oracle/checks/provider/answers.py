@@ -317,4 +317,8 @@ def _passed_on(reply: _Reply, requirements: tuple[str, ...], why: str) -> Violat
 def _quoted(end: TraceEvent) -> str:
     if end.text is None:
         return f"a {end.type}" if end.type else "no text"
-    return f"{short(end.text, _SHOWN_BRIEFLY)!r} as if it were the answer" if end.text else "an empty text"
+    return (
+        f"{short(end.text, _SHOWN_BRIEFLY)!r} as if it were the answer"
+        if end.text
+        else "an empty text"
+    )

@@ -13,7 +13,7 @@ log of another system that lies in `fixtures`. A line of the ledger is a run and
 it, with three digests: of the trace, of the findings, and of their words. `known` is for another
 Python than that of the ledger: clients send its version, so traces differ, and findings do not.
 
-Exit code 1: a line differs.
+Exit code 1: a line differs; 2: there is nothing to compare with.
 """
 
 from __future__ import annotations
@@ -158,8 +158,12 @@ def main() -> int:
     found = {}
     known = units() if asked.play else ()
     wanted = sorted({*stored_units(asked.folder), *known})[:: asked.share]
+    wanted = list(filter(is_wanted, wanted))
+    if not wanted:
+        _say(f"no traces are kept in {asked.folder}: make them first (make ledger)")
+        return 2
     look = partial(differences, asked.folder, play=asked.play, accept=asked.accept)
-    for unit, lines, digests in _spread(look, filter(is_wanted, wanted), asked.jobs):
+    for unit, lines, digests in _spread(look, wanted, asked.jobs):
         found[unit] = digests
         differing += sum(not line.startswith(" ") for line in lines)
         for line in lines:

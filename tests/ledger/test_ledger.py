@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from faultclock.sim.patches import installed
-from tests.ledger.__main__ import differences, make
+from tests.ledger.__main__ import differences, main, make
 from tests.ledger.digests import FILE, digests_of, read_digests, total_of, write_digests
 from tests.ledger.files import kept, read_rows, write_rows
 from tests.ledger.judging import rows_of
@@ -68,6 +68,15 @@ def test_stored_traces_come_to_the_same_rows(tmp_path: Path) -> None:
     assert digests[0] > 0
     assert differences(tmp_path, unit) == (unit, [], digests)
     assert differences(tmp_path, unit, play=True) == (unit, [], digests)
+
+
+def test_nothing_to_compare_with_is_no_agreement(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A fresh checkout keeps no traces."""
+    monkeypatch.setattr("sys.argv", ["ledger", "diff", "--folder", str(tmp_path)])
+    assert main() == 2
+    assert "no traces are kept" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("column", ["trace", "findings", "words"])

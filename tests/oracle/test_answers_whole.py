@@ -193,8 +193,12 @@ def test_each_call_is_judged(ends: str | None, check: str) -> None:
     assert found(built, check).call == "ask/2"
 
 
-def test_two_errors_that_pass_unnoticed_have_one_cause() -> None:
-    """One line overlooks an error object in a good status, whichever error it holds."""
+@pytest.mark.parametrize(("text", "cause"), [(REPLY[:5], "error_body"), ("", "an empty text")])
+def test_two_errors_that_pass_unnoticed_have_one_cause(text: str, cause: str) -> None:
+    """One line overlooks an error object in a good status, whichever error it holds.
+
+    Another one makes an empty text of whatever holds none.
+    """
     causes = set()
     for code in ("rate_limit_exceeded", "server_error"):
         built = TraceBuilder().start()
@@ -203,7 +207,7 @@ def test_two_errors_that_pass_unnoticed_have_one_cause() -> None:
         built.answer(connection, exchange, error={"code": code})
         built.end_exchange(connection, exchange, "complete")
         built.deliver(connection)
-        finding = found(returned(built, ""), "answers.whole")
+        finding = found(returned(built, text), "answers.whole")
         assert code in finding.observed
         causes.add(finding.cause)
-    assert causes == {"an answer that is not whole passes: error_body"}
+    assert causes == {f"an answer that is not whole passes: {cause}"}

@@ -80,7 +80,7 @@ def test_x_should_retry_asks_for_another_attempt(says: str, seen: str) -> None:
 
 def test_a_pointless_retry_is_shown_with_all_that_followed() -> None:
     """One violation names how often the request was sent again."""
-    for times, said in ((1, "once"), (2, "2 times"), (3, "3 times")):
+    for times, said in ((1, "once"), (2, "twice"), (3, "3 times")):
         built = TraceBuilder().start().asks_for("{}").fails(400)
         for _ in range(times):
             built.wait("1s").fails(400)

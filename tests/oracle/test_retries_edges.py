@@ -78,6 +78,15 @@ def test_x_should_retry_asks_for_another_attempt(says: str, seen: str) -> None:
 # ----------------------------------------------------------------- what a violation says
 
 
+def test_a_key_may_be_renewed_once_and_what_follows_is_shown_with_that() -> None:
+    """Whether it is another key is in no trace, so the first repetition may be right."""
+    built = TraceBuilder().start().asks_for("{}").fails(401).wait("1s").fails(401)
+    assert found(built, "retries.pointless").verdict.value != "FAIL"
+    finding = found(built.wait("1s").fails(401).raises("A/B"), "retries.pointless")
+    assert finding.observed == "it sent the same request again, twice"
+    assert finding.expected.startswith("no retry but one, with a new key: ")
+
+
 def test_a_pointless_retry_is_shown_with_all_that_followed() -> None:
     """One violation names how often the request was sent again."""
     for times, said in ((1, "once"), (2, "twice"), (3, "3 times")):

@@ -131,7 +131,7 @@ def _joined(groups: Mapping[str, _Group]) -> Mapping[str, _Group]:
     """
     placed = {
         where: key
-        for key, group in reversed(groups.items())
+        for key, group in reversed(list(groups.items()))
         if group.is_placed and (where := group.crashed_at)
     }
     groups = _folded(
@@ -142,7 +142,7 @@ def _joined(groups: Mapping[str, _Group]) -> Mapping[str, _Group]:
             if not group.is_placed
         },
     )
-    leading = {group.demand.id: key for key, group in reversed(groups.items())}
+    leading = {group.demand.id: key for key, group in reversed(list(groups.items()))}
     return _folded(
         groups,
         {key: leading.get(group.demand.shown_with, key) for key, group in groups.items()},

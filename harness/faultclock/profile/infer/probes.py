@@ -48,7 +48,8 @@ class Probe:
         provider = self.scenario.provider
         faults = (rule.then for rule in provider.faults)
         asked = {fault.status for fault in faults if isinstance(fault, HttpError)}
-        own = {payload.status for payload in load_payloads(provider.dialect).values()}
+        payloads = load_payloads(provider.dialect) if provider.dialect else {}
+        own = {payload.status for payload in payloads.values()}
         return not asked <= {*HTTPStatus, *own}
 
 

@@ -54,8 +54,8 @@ def test_a_file_gives_the_same_set(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        ("revision: 2\n", "revision: 0\n", ":4:11: "),
-        ("revision: 2\n", "revision: 4\n", "history"),
+        ("revision: 3\n", "revision: 0\n", ":4:11: "),
+        ("revision: 3\n", "revision: 5\n", "history"),
         ("model: kode-sdk\n", "model: kode-sdk\nmodle: x\n", ":3:1: "),
         ("model_digest: ", "model_digest: z", ":5:15: "),
         ("      jitter_seeds: 64", "      jitter_seeds: many", "jitter_seeds"),

@@ -88,7 +88,8 @@ def battery_for(
             else:
                 left_out[reason] += 1
     if not fits:
-        target = f"this target, which is a {binding.role.replace('_', ' ')}"
+        kind = "whole agent" if binding.role == "runtime" else binding.role.replace("_", " ")
+        target = f"this target, which is a {kind}"
         why = "; ".join(f"{what}: {why}" for what, why in sorted(left_out))
         if only and not left_out:
             why = f"none that it could meet is named {' or '.join(map(repr, only))}"

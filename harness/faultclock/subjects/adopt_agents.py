@@ -36,7 +36,8 @@ _NOTED = re.compile(
     r"|Compiled(State)?Graph)\b"
 )
 #: What a tool that only reads or computes cannot break.
-_OF_EFFECTS = ("COMMON-EFFECT-01", "COMMON-EFFECT-02")
+_REPEATED = "COMMON-EFFECT-02"
+_OF_EFFECTS = ("COMMON-EFFECT-01", _REPEATED)
 #: Tools that a message names.
 _NAMES_MAX = 3
 #: A parameter that a server of LangGraph fills in.
@@ -97,6 +98,8 @@ class AgentTarget:
     def remedies(self, tools: tuple[ToolScript, ...]) -> Mapping[str, str]:
         """Return what mends a broken requirement, by the id of that, or shows that none is."""
         said = dict(self.known.remedies)
+        if handed := self.session[0].partition(":")[0]:
+            said[_REPEATED] = f"An agent without a session resumes nothing: {handed}."
         if any(tool.service is not None for tool in tools):
             for id_, text in self.known.mcp_remedies.items():
                 said[id_] = f"{said.get(id_, '')} {text}".lstrip()
@@ -144,6 +147,10 @@ class AgentTarget:
         marks = {(True, False): " (needs a yes)", (False, True): " (only reads)"}
         names = ", ".join(f"{it.name}{marks.get((it.gated, it.reads), '')}" for it in tools)
         said = f"its own tools are {names}" if tools else "it is an agent, without tools of its own"
+        if self.answer_form:
+            said = (
+                "it is an agent that writes code, which calls its tools: no call is played around"
+            )
         if self.style == "sync" and self.known.style == "async":
             said += "; something in it cannot be awaited, so it is called as a blocking program"
         return said

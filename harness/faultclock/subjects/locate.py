@@ -93,9 +93,9 @@ def locate(place: str, name: str) -> Located:
     for part in name.split("."):
         owner, target = target, _attribute(target, part, place)
         if target is None:
-            raise SubjectError(
-                f"{place}: there is no {name!r} in it", hint=_near(file, name, place)
-            )
+            is_there = hasattr(owner, part)
+            what = f"{name!r} in it is None" if is_there else f"there is no {name!r} in it"
+            raise SubjectError(f"{place}: {what}", hint=_near(file, name, place))
     return Located(
         place=place,
         name=name,

@@ -114,10 +114,18 @@ def test_a_target_without_tools_of_its_own_is_refused() -> None:
 def test_a_problem_asks_about_the_tools_that_are_not_known(tmp_path: Path) -> None:
     """Not about one that needs a yes, nor about one whose name says that it reads."""
     asked = _prepared(tmp_path, _LANGGRAPH).remedies[_REPEATED]
-    assert asked == "If roll_dice only reads or computes, say so: --reads roll_dice."
+    assert asked.endswith(" If roll_dice only reads or computes, say so: --reads roll_dice.")
     asked = _prepared(tmp_path, _PYDANTIC_AI).remedies[_REPEATED]
-    assert asked == "If scale only reads or computes, say so: --reads scale."
-    assert _REPEATED not in _prepared(tmp_path, _PYDANTIC_AI, "@reads=scale").remedies
+    assert asked.endswith(" If scale only reads or computes, say so: --reads scale.")
+    known = _prepared(tmp_path, _PYDANTIC_AI, "@reads=scale").remedies[_REPEATED]
+    assert "--reads" not in known
+
+
+def test_a_problem_of_a_resumed_session_says_who_has_given_it(tmp_path: Path) -> None:
+    """An agent of which nothing is kept cannot repeat anything after a crash."""
+    asked = _prepared(tmp_path, _LANGGRAPH).remedies[_REPEATED]
+    said = "An agent without a session resumes nothing: the check gave it a checkpointer."
+    assert asked.startswith(said)
 
 
 def test_a_number_that_a_framework_has_read_is_the_models(tmp_path: Path) -> None:

@@ -160,11 +160,17 @@ _MENDED = [
     (
         "smolagents",
         "COMMON-RETRY-01",
-        "rate-limits/message-says-rate-limit",
-        [{"MODEL": ", retry=False"}],
+        "rate-limits/quota-as-429",
+        [{"MODEL": ', retry=False, client_kwargs={"max_retries": 0}'}],
     ),
     ("Strands", "COMMON-HINT-01", "rate-limits/retry-after-huge", [_ONE_LAYER]),
-    ("Strands", "COMMON-RETRY-01", "rate-limits/message-says-rate-limit", [_ONE_LAYER]),
+    (
+        "Strands",
+        "COMMON-RETRY-01",
+        "rate-limits/quota-as-429",
+        [{"MODEL": ', client_args={"max_retries": 0}', **_ONE_LAYER}],
+    ),
+    ("LangGraph", "COMMON-RETRY-01", "rate-limits/quota-as-429", [{"MODEL": ", max_retries=0"}]),
     ("CrewAI", "COMMON-RETRY-01", "provider-transient/bad-key", [_ONE_TRY]),
     ("CrewAI", "COMMON-LAYER-01", "rate-limits/jitter-over-seeds", [_ONE_TRY]),
     (

@@ -123,6 +123,7 @@ FRAMEWORKS = (
             "COMMON-END-03": "In LangGraph: step_timeout of the compiled graph, in seconds.",
             "COMMON-END-04": "In LangChain: ModelCallLimitMiddleware(run_limit=25); in LangGraph:"
             " recursion_limit in the configuration, which is 10,000 steps by default.",
+            "COMMON-RETRY-01": 'In LangChain: init_chat_model("openai:...", max_retries=0).',
             "COMMON-RESULT-05": "In LangChain: ToolErrorMiddleware; in LangGraph:"
             " ToolNode(handle_tool_errors=...), with a function that words the error.",
             "COMMON-SECRET-02": "In LangGraph: ToolNode(handle_tool_errors=...), with a function"
@@ -154,8 +155,10 @@ FRAMEWORKS = (
         session="gave it a session manager: your own program must",
         remedies={
             "COMMON-END-04": 'In Strands: limits={"turns": 25} beside the prompt.',
+            "COMMON-RETRY-01": "In Strands: OpenAIModel(client_args={'max_retries': 0}) and"
+            " Agent(retry_strategy=ModelRetryStrategy(max_attempts=1)).",
             **dict.fromkeys(
-                ("COMMON-HINT-01", "COMMON-LAYER-01", "COMMON-RETRY-01"),
+                ("COMMON-HINT-01", "COMMON-LAYER-01"),
                 "In Strands: Agent(retry_strategy=ModelRetryStrategy(max_attempts=1)), which leaves"
                 " the three attempts of the OpenAI SDK.",
             ),
@@ -170,9 +173,11 @@ FRAMEWORKS = (
         extra="crewai",
         distributions=("crewai",),
         remedies={
-            "COMMON-RETRY-01": "In CrewAI: Agent(max_retry_limit=0) and LLM(max_retries=0).",
-            "COMMON-LAYER-01": "In CrewAI: Agent(max_retry_limit=0) and LLM(max_retries=0), which"
-            " leaves the attempts of CrewAI's own at a 429.",
+            **dict.fromkeys(
+                ("COMMON-LAYER-01", "COMMON-RETRY-01"),
+                "In CrewAI: Agent(max_retry_limit=0) and LLM(max_retries=0), which leaves the"
+                " attempts of CrewAI's own at a 429.",
+            ),
         },
         style="sync",
     ),
@@ -222,8 +227,10 @@ FRAMEWORKS = (
         distributions=("smolagents",),
         session="stored the steps of its memory: your own program must",
         remedies={
+            "COMMON-RETRY-01": "In smolagents: OpenAIModel(retry=False,"
+            " client_kwargs={'max_retries': 0}).",
             **dict.fromkeys(
-                ("COMMON-HINT-01", "COMMON-LAYER-01", "COMMON-RETRY-01"),
+                ("COMMON-HINT-01", "COMMON-LAYER-01"),
                 "In smolagents: OpenAIModel(retry=False), which leaves the three attempts of the"
                 " OpenAI SDK.",
             ),

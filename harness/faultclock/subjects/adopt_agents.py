@@ -148,9 +148,7 @@ class AgentTarget:
         names = ", ".join(f"{it.name}{marks.get((it.gated, it.reads), '')}" for it in tools)
         said = f"its own tools are {names}" if tools else "it is an agent, without tools of its own"
         if self.answer_form:
-            said = (
-                "it is an agent that writes code, which calls its tools: no call is played around"
-            )
+            said = "it is an agent that writes code, so no call of a tool is played around"
         if self.style == "sync" and self.known.style == "async":
             said += "; something in it cannot be awaited, so it is called as a blocking program"
         return said

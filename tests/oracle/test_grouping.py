@@ -253,6 +253,16 @@ def test_a_good_answer_beside_a_failed_one_is_not_thrown_away(status: int, said:
     assert bool(thrown) is said
 
 
+@pytest.mark.parametrize(
+    ("text", "check"), [(f"JOKE: {REPLY[:25]}", "answers.whole"), ("JOKE:", "answers.admitted")]
+)
+def test_what_is_made_of_parts_of_answers_is_no_text_of_its_own(text: str, check: str) -> None:
+    """Both branches failed, and half of what the model said is in the whole."""
+    built = crowd().sends("joke", MAIN).sends("poem", GUARD).gets("joke", 500).gets("poem", 500)
+    found = broken(common(), built.ends(text=text))
+    assert found & {"answers.whole", "answers.admitted"} == {check}
+
+
 def test_what_is_closed_long_after_another_ones_end_was_given_up() -> None:
     """That is its own deadline."""
     built = crowd().sends("main", MAIN).sends("guard", GUARD).gets("guard", 400)

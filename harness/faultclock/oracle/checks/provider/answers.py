@@ -22,6 +22,8 @@ from faultclock.oracle.wire.chain import is_degraded
 from faultclock.oracle.words import short
 
 _NO_TEXT = hashlib.sha256(b"").hexdigest()
+#: By so many characters of its beginning a text is known in another one.
+_BEGINNING = 20
 #: Longest part of an answer that a finding shows, in characters.
 _SHOWN = 60
 #: The same, where more is said after it, so that a title holds all of it.
@@ -300,6 +302,8 @@ def _is_the_providers(reply: _Reply, history: History) -> bool:
         not text
         or reply.end.text_sha256 == _NO_TEXT
         or any(text in whole for whole in wholes if whole)
+        # What is made of several answers holds each of them, or what there was of it.
+        or (reply.request.is_one_of_several and any(it[:_BEGINNING] in text for it in wholes if it))
     )
 
 

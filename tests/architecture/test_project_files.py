@@ -36,6 +36,22 @@ EXTRAS = {"demo": ("openai",), "dev": ("all",), "bench": ("openai",), **APART}
 _NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
+#: What stands at the top of the repository, but for what git ignores.
+TOP = {
+    *("CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md"),
+    *("action.yml", "pyproject.toml"),
+    *("benchmarks", "docs", "fixtures", "harness", "integrations"),
+    *("reports", "requirements", "scenarios", "tests"),
+}
+IGNORED = {"build", "dist", "__pycache__"}
+
+
+def test_nothing_else_stands_at_the_top() -> None:
+    """A command that was tried in the checkout leaves its traces there."""
+    found = {path.name for path in PROJECT.iterdir() if not path.name.startswith(".")}
+    assert found - IGNORED == TOP
+
+
 def _pyproject() -> dict[str, Any]:
     return tomllib.loads((PROJECT / "pyproject.toml").read_text("utf-8"))
 

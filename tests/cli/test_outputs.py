@@ -12,6 +12,7 @@ from faultclock.cli.outputs import Outputs
 from faultclock.cli.report_options import FORMATS, SUMMARY_BYTES_MAX
 from faultclock.errors import InputError
 from faultclock.model.report.finding import Verdict
+from tests.cli.command_line import faultclock
 from tests.cli.reports import finding, run, small_report
 from tests.load.test_trace_file import small_trace
 
@@ -23,6 +24,26 @@ def test_reports_are_written_where_they_were_asked_for(tmp_path: Path) -> None:
     outputs.check()
     assert outputs.write(small_report()) == tuple(paths)
     assert all(Path(path).stat().st_size > 100 for path in paths)
+
+
+@pytest.mark.parametrize(
+    ("words", "option"),
+    [
+        (("run", "rate-limits/quota-as-429", "--subject", "reference"), "--trace-dir"),
+        (("run", "rate-limits/quota-as-429", "--subject", "reference"), "--html"),
+        (("check", "reference"), "--services"),
+        (("infer", "reference"), "--output"),
+    ],
+)
+def test_an_empty_name_is_refused_and_is_not_the_folder_of_the_command(
+    words: tuple[str, ...], option: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is that of a variable of a script that is not set."""
+    monkeypatch.chdir(tmp_path)
+    done = faultclock(*words, option, "")
+    assert done.exit_code == 2
+    assert "the name is empty" in done.stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_standard_output_takes_a_report(capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,6 +20,8 @@ from faultclock.errors import HarnessError, InternalError, UnknownNameError
 
 #: Characters that are shown of a name that is too long for a file.
 _NAME_SHOWN = 60
+#: How options call the name of a file or a folder.
+_PLACES = ("FILE", "DIR", "PATH", "FILE|FOLDER")
 #: What a person meets first; the other commands stand below them.
 _START_HERE = ("check", "init", "doctor", "run")
 #: Name to module and to the line in the list, which has 66 characters at most: then it fits into
@@ -76,6 +78,18 @@ Exit codes:
 """
 
 
+class _Place(click.ParamType[str]):
+    """A file or a folder: an empty name, as of a variable that is not set, would be this folder."""
+
+    name = "place"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the name as it is."""
+        if not value:
+            self.fail("the name is empty: write the name of a file or a folder", param, ctx)
+        return value
+
+
 class _Group(click.Group):
     """A group whose commands are imported when called, and whose failures are sentences."""
 
@@ -93,6 +107,9 @@ class _Group(click.Group):
             return None
         command = import_module(f"faultclock.cli.{_COMMANDS[cmd_name][0]}").command
         assert isinstance(command, click.Command)
+        for parameter in command.params:
+            if parameter.metavar in _PLACES and parameter.type is click.STRING:
+                parameter.type = _Place()
         return configured(command) if cmd_name in CONFIGURED else command
 
     def resolve_command(

@@ -114,7 +114,7 @@ def test_what_is_no_program_is_named(tmp_path: Path) -> None:
     (environment / "bin" / "python").touch()
     said = {
         "no-such-python": "there is no program no-such-python",
-        "": "there is no program without a name",
+        "": "the name is empty",
         str(tmp_path / "agent.py"): "is a file that cannot be executed",
         str(tmp_path): "is a folder, and no Python",
         str(environment): f"--python '{environment}/bin/python'",

@@ -115,7 +115,7 @@ def _no_program(value: str, flag: str) -> InputError:
     """Return why `value` is no program; of the folder of an environment, what its Python is."""
     path, said = Path(value), flag.rstrip(" =")
     if not value or not path.exists():
-        return InputError(f"{said}: there is no program {value or 'without a name'}")
+        return InputError(f"{said}: there is no program {value}")
     if path.is_dir():
         within = path / "bin" / "python"
         hint = f"{flag}{shlex.quote(str(within))}" if within.exists() else None

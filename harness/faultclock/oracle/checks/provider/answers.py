@@ -81,8 +81,7 @@ def _replies(history: History) -> Iterator[_Reply]:
             continue
         last = request.attempts[-1]
         # What is made of several answers at once is a text of its own.
-        is_joined = request.is_one_of_several and any(it.outcome == "ok" for it in call.attempts)
-        if not is_joined or call.returns(last):
+        if not request.is_one_of_several or last.failed or call.returns(last):
             yield _Reply(call=call, request=request, end=call.end)
 
 

@@ -98,6 +98,10 @@ def test_a_call_that_raises_admits_how_its_answer_ended() -> None:
         ("", {}, {"answers.whole": "FAIL", "answers.admitted": "PASS"}),
         (None, {"type": "Reply"}, {"answers.whole": "FAIL", "answers.admitted": "PASS"}),
         (REPLY[:5], {"finish_reason": "error"}, {"answers.whole": "PASS"}),
+        (None, {"type": "mine.Failed", "problem": "not known"}, {"answers.whole": "INCONCLUSIVE"}),
+        # Whether words that are added to half of an answer say so is not known.
+        (f"{REPLY[:25]} [cut off]", {}, {"answers.whole": "INCONCLUSIVE"}),
+        (f"{REPLY[:25]}\n…", {}, {"answers.whole": "FAIL"}),
         # A text of its own is none of the provider's.
         ("Sorry.", {}, {"answers.admitted": "WARN"}),
         ("Sorry.", {"finish_reason": "error"}, {"answers.admitted": "PASS"}),
@@ -112,11 +116,18 @@ def test_what_is_returned_after_a_failure_is_judged_by_whose_text_it_is(
     assert {check: verdict(built, check) for check in expected} == expected
 
 
-@pytest.mark.parametrize(("pieces", "said"), [(1, "WARN"), (2, "NOT_APPLICABLE")])
-def test_a_value_that_could_be_read_was_not_cut(pieces: int, said: str) -> None:
+@pytest.mark.parametrize(
+    ("pieces", "text", "said"),
+    [
+        (1, '{"won":true}', "WARN"),
+        (2, '{"won":true}', "NOT_APPLICABLE"),
+        (2, "Sorry.", "WARN"),
+    ],
+)
+def test_a_value_that_could_be_read_was_not_cut(pieces: int, text: str, said: str) -> None:
     """An agent that answers in a form of its own reads it out of what had arrived, if any did."""
     built = TraceBuilder(stream=True).start().cut_stream(pieces=pieces)
-    assert verdict(returned(built, '{"won":true}'), "answers.admitted") == said
+    assert verdict(returned(built, text), "answers.admitted") == said
     assert verdict(built, "answers.whole") == "NOT_APPLICABLE"
 
 
@@ -211,3 +222,31 @@ def test_two_errors_that_pass_unnoticed_have_one_cause(text: str, cause: str) ->
         assert code in finding.observed
         causes.add(finding.cause)
     assert causes == {f"an answer that is not whole passes: {cause}"}
+
+
+@pytest.mark.parametrize(("ends", "said"), [("filtered", "INCONCLUSIVE"), (None, "PASS")])
+def test_a_finding_needs_no_words_that_are_not_known(ends: str | None, said: str) -> None:
+    """What may say that the answer is not whole is shown; where it was whole, nothing is asked."""
+    built = returned(answered(ends), f"{REPLY} [Stopped by a filter.]")
+    assert verdict(built, "answers.whole") == said
+    if ends is not None:
+        observed = found(built, "answers.whole").observed
+        assert "'[Stopped by a filter.]' after the beginning of an answer" in observed
+
+
+def test_an_error_object_that_is_handed_on_is_no_answer() -> None:
+    """After another failure it says what it is, and None says it always."""
+    handed_on = {"type": "dict", "finish_reason": "error"}
+    for fails, said, expected in (
+        (200, handed_on, "FAIL"),
+        (500, handed_on, "PASS"),
+        (200, {"type": "NoneType"}, "NOT_APPLICABLE"),
+    ):
+        built = TraceBuilder().start().fails(fails)
+        assert verdict(returned(built, None, **said), "answers.whole") == expected
+
+
+def test_a_finding_of_an_empty_answer_says_what_would_do() -> None:
+    """None is no answer, and so it says enough."""
+    finding = found(returned(answered("empty"), ""), "answers.not-empty")
+    assert finding.expected == "an error, another attempt, or None"

@@ -244,6 +244,23 @@ def test_what_is_made_of_several_answers_is_a_text_of_its_own(answered: bool, sa
     assert ("answers.admitted" in broken(common(), built.ends(text="JOKE and POEM"))) is said
 
 
+@pytest.mark.parametrize(("text", "said"), [("Half a", True), ("JOKE and POEM", False)])
+def test_of_several_answers_the_one_that_is_returned_is_judged(text: str, said: bool) -> None:
+    """The last one was cut at its limit of length; a text that is made of both is another one."""
+    built = (
+        crowd().sends("joke", MAIN).sends("poem", GUARD).gets("joke").gets("poem", text="Half a")
+    )
+    ended = [item for item in built.events if item.kind == "http.exchange_ended"]
+    ended[-1].payload["ends"] = "length"  # type: ignore[index]
+    assert ("answers.noticed" in broken(common(), built.ends(text=text))) is said
+
+
+def test_the_beginning_of_an_answer_in_a_text_of_its_own_is_not_the_providers() -> None:
+    """One request has one answer: only what is made of several holds a part of one somewhere."""
+    built = crowd().sends("joke", MAIN).gets("joke", 500).ends(text=f"JOKE: {REPLY[:25]}")
+    assert broken(common(), built) & {"answers.whole", "answers.admitted"} == {"answers.admitted"}
+
+
 @pytest.mark.parametrize(("status", "said"), [(400, False), (200, True)])
 def test_a_good_answer_beside_a_failed_one_is_not_thrown_away(status: int, said: bool) -> None:
     """The turn ended by the failure of the other branch; where none failed, by neither."""

@@ -99,6 +99,14 @@ def test_a_pointless_retry_is_shown_with_all_that_followed() -> None:
         assert begun <= set(finding.events)
 
 
+def test_what_is_sent_to_another_model_is_no_repetition() -> None:
+    """It has another body: only what was sent unchanged is counted."""
+    built = TraceBuilder().start().asks_for("{}").fails(400).wait("1s").fails(400)
+    built.asks_for('{"model": "another"}').wait("1s").fails(400)
+    finding = found(built.raises("A/B"), "retries.pointless")
+    assert finding.observed == "it sent the same request again, once"
+
+
 def test_a_call_that_is_still_open_may_yet_give_up() -> None:
     """Whether it sends a refused request again is not known."""
     built = TraceBuilder().start().fails(400)

@@ -87,10 +87,17 @@ def test_attempts_that_differ_in_number_over_seeds_are_no_rounds() -> None:
     assert over_seeds(runs, "retries.layers").verdict.value == "PASS"
 
 
-def numbered(*counts: str | None, good: int | None = None) -> TraceBuilder:
-    """Return a call whose attempts say in a header which retry they are; one may be answered."""
+def numbered(
+    *counts: str | None, good: int | None = None, other: int | None = None
+) -> TraceBuilder:
+    """Return a call whose attempts say in a header which retry they are.
+
+    One may be answered, and from one on they may ask for another model.
+    """
     built = TraceBuilder().start().asks_for("{}")
     for number, count in enumerate(counts):
+        if number == other:
+            built.asks_for('{"model": "another"}')
         (built.good() if number == good else built.fails(503)).wait("1s")
         if count is not None:
             asked = next(item for item in reversed(built.events) if item.kind == "http.request")
@@ -102,6 +109,12 @@ def test_what_is_asked_again_after_a_good_answer_is_no_round_of_retries() -> Non
     """A graph does a step again, say, with the same prompt."""
     for good, expected in ((1, "PASS"), (0, "WARN")):
         assert verdict(numbered("0", "1", "0", good=good), "retries.layers") == expected
+
+
+@pytest.mark.parametrize(("other", "seen"), [(2, "PASS"), (3, "WARN")])
+def test_another_model_is_asked_from_the_beginning(other: int, seen: str) -> None:
+    """Who falls back to it counts its attempts anew, and retries in one layer all the same."""
+    assert verdict(numbered("0", "1", "0", "1", other=other), "retries.layers") == seen
 
 
 def test_a_client_that_counts_its_retries_anew_has_a_layer_above_it() -> None:

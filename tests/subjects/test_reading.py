@@ -67,9 +67,9 @@ JSON = st.recursive(
 
 @given(JSON)
 def test_no_value_makes_the_reader_raise(value: Any) -> None:
-    """What comes out is a text, a Reply that can be described, or the value itself."""
+    """What comes out is a text, a Reply that can be described, None, or the value itself."""
     read = reply_of(value)
-    assert read is value or isinstance(read, str | Reply)
+    assert read is value or read is None or isinstance(read, str | Reply)
     if isinstance(read, Reply):
         assert isinstance(read.text, str)
         assert read.finish_reason is None or isinstance(read.finish_reason, str)
@@ -202,9 +202,7 @@ def test_the_tools_that_an_answer_asks_for_are_read() -> None:
         {"choices": [{"message": None}]},
         {"candidates": None},
         {"error": {"message": "overloaded"}},
-        {"error": "overloaded", "text": "Hi"},
         {"content": None},
-        ValueError("no answer"),
         MagicMock(),
     ],
 )
@@ -212,6 +210,90 @@ def test_what_has_no_readable_text_is_handed_on_as_it_is(value: Any) -> None:
     """A check can then say that something without a text was passed on as an answer."""
     assert reply_of(value) is value
     assert describe_reply(reply_of(value))["text"] is None
+
+
+@dataclass
+class Result:
+    """What many programs make of an answer, or of its failure."""
+
+    text: str | None = None
+    error: str | None = None
+    status: Any = "ok"
+
+
+@dataclass
+class Failure:
+    """What a program returns in place of an answer."""
+
+    reason: str
+
+
+@pytest.mark.parametrize(
+    ("value", "text", "reason"),
+    [
+        ({"error": "timed out"}, "", "error"),
+        ({"error": "timed out", "text": "Hi"}, "Hi", "error"),
+        ({"error": None, "text": "Hi"}, "Hi", None),
+        ({"ok": False, "text": None}, "", "error"),
+        ({"ok": True, "text": "Hi"}, "Hi", None),
+        ({"answer": "Hi", "truncated": True}, "Hi", "error"),
+        ({"answer": "Hi", "truncated": False}, "Hi", None),
+        ({"status": 503, "body": "busy"}, "", "error"),
+        ({"status": 200, "text": "Hi"}, "Hi", None),
+        (Result(error="timed out"), "", "error"),
+        (Result("Hi", status="cut off"), "Hi", "cut off"),
+        (Result("Hi", status="Completed"), "Hi", None),
+        (Result("Hi"), "Hi", None),
+        (Failure("timed out"), "", "timed out"),
+        (ValueError("no answer"), "", "error"),
+        # What stands beside an answer, or before a failure.
+        (("Hi", None), "Hi", None),
+        (("", None), "", None),
+        (("Hi", "length"), "Hi", "length"),
+        (("Hi", "APITimeoutError: timed out"), "Hi", "APITimeoutError: timed out"),
+        (("Hi", "gpt-5-mini"), "Hi", None),
+        (("Hi", 3), "Hi", None),
+        ((None, "timed out"), "timed out", "error"),
+        ((None, None, "timed out"), "timed out", "error"),
+        ((None, ValueError("no answer")), "", "error"),
+        ((False, "timed out"), "timed out", "error"),
+        (({"text": "Hi"}, "timed out"), "Hi", "timed out"),
+        ((chat("Hi", "length"), "timed out"), "Hi", "length"),
+        ((True, "Hi"), "Hi", None),
+    ],
+    ids=repr,
+)
+def test_a_value_says_that_it_is_a_failure(value: Any, text: str, reason: str | None) -> None:
+    """A program may return one in place of an exception; that of an answer has a text and none."""
+    read = describe_reply(reply_of(value))
+    assert (read["text"], read.get("finish_reason")) == (text, reason)
+
+
+@pytest.mark.parametrize(
+    "value", [{"text": None, "finish_reason": "stop"}, {"answer": None, "cost": 3}, Result()]
+)
+def test_a_value_without_its_text_is_no_answer(value: Any) -> None:
+    """It is as if the program had returned None."""
+    assert reply_of(value) is None
+
+
+def test_a_value_of_a_programs_own_may_say_anything() -> None:
+    """What a provider sends, or nothing at all, says no more than that it is no answer."""
+
+    @dataclass
+    class Own:
+        why: str
+
+    read = describe_reply(reply_of(Own("timed out")))
+    assert read["problem"] == "it has no text, and what else it says is not known"
+    for value in ({"choices": None}, {"why": "timed out", "message": "x"}, {}, [], 7):
+        assert "problem" not in describe_reply(reply_of(value))
+
+
+def test_an_error_beside_a_text_has_no_place_of_this_machine() -> None:
+    """It may hold the address of an object, which differs in each process."""
+    read = describe_reply(reply_of(("Hi", "<Client object at 0x7f31c0a1b2d0> is closed")))
+    assert read["finish_reason"] == "<Client object at 0x…> is closed"
 
 
 def test_an_empty_message_is_an_empty_answer() -> None:

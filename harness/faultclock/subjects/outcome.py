@@ -19,6 +19,7 @@ from faultclock.model.finish_reasons import is_usual_end
 from faultclock.model.secrets import SECRET, without_named_secrets, without_secrets
 from faultclock.subjects.accidents import is_accident
 from faultclock.subjects.ports import Reply, RunResult
+from faultclock.subjects.reading import what_is_unread
 
 #: How a binding names class and code of exceptions that do not carry them.
 Classify = (
@@ -104,8 +105,9 @@ def describe_reply(value: Any) -> dict[str, Any]:
     passed it on. A RunResult also has `result`: state, class, code and whether the session can go
     on.
 
-    A value that is neither `str` nor `Reply` has no text; its type is told as `type`. Tool calls
-    that cannot be read count as none, and `problem` says so.
+    A value that is neither `str` nor `Reply` has no text; `type` is its type. One of the subject's
+    own making may say anything: `problem` says that it is not known. Tool calls that cannot be read
+    count as none, with a `problem` as well.
     """
     kind = type(value)
     if issubclass(kind, str):
@@ -127,7 +129,7 @@ def describe_reply(value: Any) -> dict[str, Any]:
         }
         reply = _reply(value.text, [])
         return {**reply, **_unusual_end(reply, value.finish_reason), "result": result}
-    return {**_reply(None, []), "type": _qualified(kind)}
+    return {**_reply(None, []), "type": _qualified(kind), **what_is_unread(value)}
 
 
 def scrub(text: str, secrets: tuple[str, ...] = ()) -> str:
@@ -270,7 +272,8 @@ def _reply(text: Any, tool_calls: list[dict[str, str]]) -> dict[str, Any]:
 def _unusual_end(reply: Mapping[str, Any], finish_reason: object) -> dict[str, str]:
     if finish_reason is None:
         return {}
-    text = str(finish_reason)[:_REASON_MAX]
+    # Who returns an error beside a text may have any words here.
+    text = scrub(str(finish_reason)[:_READ_MAX])[:_REASON_MAX]
     whole = reply["text"] or reply["tool_calls"]
     return {} if whole and is_usual_end(text) else {"finish_reason": _exact(text)}
 

@@ -9,20 +9,42 @@ passed on as an answer.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from faultclock.subjects.ports import Reply, ToolCall
 
 #: Stands for the reason of an end that never came.
 NO_REASON = "missing"
+#: Stands for the reason of what a program returns in place of an answer.
+FAILED = "error"
 
 #: Members that hold an answer, the ones first that say so most clearly.
-_TEXTS = ("output_text", "text", "content", "output", "parts", "final_output")
+_TEXTS = ("output_text", "text", "content", "output", "parts", "final_output", "answer")
 #: Members that hold something with an answer in it.
 _WRAPPERS = ("message", "answer", "reply", "response", "completion", "result", "data")
 #: The last events of the Responses API have the whole response, which says how it ended.
 _LAST_OF_RESPONSES = ("response.completed", "response.incomplete")
+#: Members of every provider's answers. A value without any of them is of a program's own making.
+_ENVELOPES = ("choices", "candidates", "content", "delta", "message", "output", "parts", "role")
+#: Members that say of a value of a program's own that it is no whole answer: by being there and not
+#: empty, by being false, by a word that names no success.
+_FAILS = ("error", "errors", "exception", "failure", "failed", "is_error", "isError")
+_CUTS = ("truncated", "is_truncated", "partial", "incomplete")
+_SUCCEEDS = ("ok", "success", "succeeded", "complete", "is_complete")
+_STATES = ("status", "state", "reason")
+_SUCCESSES = frozenset(
+    {
+        *("ok", "success", "succeeded", "successful", "stop"),
+        *("complete", "completed", "done", "finished", "answered"),
+    }
+)
+#: From here on a status of HTTP is an error.
+_ERROR_STATUS = 400
+#: The name of a model or an identifier, which says nothing of how an answer ended.
+_NAME = re.compile(r"\S*[\d/-]\S*")
 _REASONS = ("finish_reason", "stop_reason", "done_reason", "finishReason", "stopReason")
 #: The tools that an answer asks for, in OpenAI's spelling and in that of Mistral's SDK for Node.
 _TOOL_CALLS = ("tool_calls", "toolCalls")
@@ -42,17 +64,38 @@ def reply_of(value: Any) -> Any:
     """Return what `value` says as a Reply, or `value` itself where it says nothing readable.
 
     A text and a Reply stay as they are. Bytes are read as UTF-8. An object or a mapping is looked
-    through for the places in which SDKs have the text, the tool calls and the finish reason.
+    through for the places in which SDKs have the text, the tool calls and the finish reason. What
+    a program returns in place of an answer has `FAILED` or its own word for the finish reason.
     """
     kind = type(value)
-    if value is None or issubclass(kind, str | Reply | BaseException):
+    if value is None or issubclass(kind, str | Reply):
         return value
     if issubclass(kind, bytes | bytearray):
         return bytes(value).decode("utf-8", "replace")
+    if issubclass(kind, BaseException):
+        return Reply("", (), FAILED)
     try:
         return _read(value)
     except Exception:  # noqa: BLE001 - a property of another library may raise anything
         return value
+
+
+def what_is_unread(value: Any) -> dict[str, str]:
+    """Return what a trace says of a value in which `reply_of` has found no text.
+
+    A provider's error object is a `finish_reason`. A value of a program's own, which may say
+    anything, is a `problem`. Of an answer of a provider without a text there is nothing to say.
+    """
+    try:
+        if isinstance(_member(value, "error"), Mapping):
+            return {"finish_reason": FAILED}
+        own = bool(value) and _is_container(value) and _first(value, _ENVELOPES) is None
+        own = own and not any(_has(value, name) for name in _ENVELOPES)
+    except Exception:  # noqa: BLE001 - as above
+        return {}
+    if not own or isinstance(value, list | tuple):
+        return {}
+    return {"problem": "it has no text, and what else it says is not known"}
 
 
 def piece_of(value: Any) -> str:
@@ -158,18 +201,63 @@ class StreamedReply:
 
 
 def _read(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return _read_of_several(value)
     answer = _unpacked(value)
-    if answer is None:
+    if answer is None or isinstance(_member(answer, "error"), Mapping):
         return value
+    failure = _failure(answer)
     holder = _holder(answer)
     calls = _calls(holder) or _calls(answer)
     text = _text(holder, _DEPTH_MAX)
-    if text is None and (calls or _is_empty_message(holder)):
-        # A message without content is an empty answer; an envelope without a message is none.
+    if text is None and (calls or failure):
         text = ""
-    if text is None:
+    if text is None and _has_no_text(answer):
+        return None
+    if text is None and not _is_empty_message(holder):
         return value
-    return Reply(text, calls, _finish_reason(answer), _tokens(answer))
+    # A message without content is an empty answer; an envelope without a message is none.
+    return Reply(text or "", calls, failure or _finish_reason(answer), _tokens(answer))
+
+
+def _failure(answer: Any) -> str | None:
+    """Return in what word a value says that it is no whole answer; None where it does not."""
+    if any(_member(answer, name) for name in (*_FAILS, *_CUTS)):
+        return FAILED
+    if any(_member(answer, name) is False for name in _SUCCEEDS):
+        return FAILED
+    status = _first(answer, ("status_code", "status"))
+    if isinstance(status, int) and status >= _ERROR_STATUS:
+        return FAILED
+    if any(_has(answer, name) for name in _ENVELOPES):
+        return None
+    said = (getattr(word := _member(answer, name), "value", word) for name in _STATES)
+    words = (word for word in said if isinstance(word, str) and word)
+    return next((word for word in words if word.lower() not in _SUCCESSES), None)
+
+
+def _has_no_text(answer: Any) -> bool:
+    """Return whether a value of a program's own has a place for a text, and none in it."""
+    places = [name for name in (*_TEXTS, *_WRAPPERS) if _has(answer, name)]
+    return bool(places) and not {*places} & {*_ENVELOPES}
+
+
+def _read_of_several(values: tuple[Any, ...]) -> Any:
+    """Read what a function returns with its answer: a usage, a reason, an error, whether it is one.
+
+    Who returns None first has no answer for the caller, and says in what follows why.
+    """
+    spoken = [reply_of(item) for item in values]
+    said = next((item for item in spoken if _speaks(item)), None)
+    words = [item for item in spoken if isinstance(item, str) and item and item is not said]
+    others = [word for word in words if not _NAME.fullmatch(word)]
+    if values and (values[0] is None or values[0] is False):
+        others.append(FAILED)
+    others += [FAILED for item in values if isinstance(item, BaseException)]
+    if said is None and not others:
+        return values
+    reply = said if isinstance(said, Reply) else Reply(said or "")
+    return reply if reply.finish_reason or not others else replace(reply, finish_reason=others[0])
 
 
 def _is_empty_message(holder: Any) -> bool:
@@ -180,13 +268,11 @@ def _is_empty_message(holder: Any) -> bool:
 def _unpacked(value: Any) -> Any:
     """Return the answer in what a function may return around it; None where there is none."""
     if callable(_member(value, "json")) and _member(value, "status_code") is not None:
-        value = value.json()
-    if isinstance(value, tuple):
-        return next((item for item in value if _speaks(item)), None)
+        return value if value.status_code >= _ERROR_STATUS else _unpacked(value.json())
     if isinstance(value, list) and value and not isinstance(value[-1], str):
         # A conversation: its last message is the answer.
         return value[-1] if _is_container(value[-1]) else None
-    return None if _member(value, "error") else value
+    return value
 
 
 def _speaks(item: Any) -> bool:
@@ -329,6 +415,10 @@ def _member(value: Any, name: str) -> Any:
         return value.get(name)
     found = getattr(value, name, None)
     return None if callable(found) and name != "json" else found
+
+
+def _has(value: Any, name: str) -> bool:
+    return name in value if isinstance(value, Mapping) else hasattr(value, name)
 
 
 def _first(value: Any, names: Iterable[str]) -> Any:

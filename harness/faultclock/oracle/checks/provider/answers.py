@@ -11,11 +11,12 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from os.path import commonprefix
 
 from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.finish_reasons import is_usual_end
 from faultclock.model.trace.trace import TraceEvent
-from faultclock.oracle.check import Verdicts, Violation, also, broken, check, held
+from faultclock.oracle.check import Verdicts, Violation, also, broken, check, held, unproven
 from faultclock.oracle.facts.history import History
 from faultclock.oracle.wire.attempts import Attempt, Call, Request
 from faultclock.oracle.wire.chain import is_degraded
@@ -24,6 +25,8 @@ from faultclock.oracle.words import short
 _NO_TEXT = hashlib.sha256(b"").hexdigest()
 #: By so many characters of its beginning a text is known in another one.
 _BEGINNING = 20
+#: What may stand behind half of an answer, and says nothing of it.
+_NO_WORDS = " \t\r\n.…\ufffd"
 #: Longest part of an answer that a finding shows, in characters.
 _SHOWN = 60
 #: The same, where more is said after it, so that a title holds all of it.
@@ -64,10 +67,19 @@ class _Reply:
         Args:
             usual: whether the reason of a whole answer will do.
         """
-        if self.end.finish_reason is not None:
-            return usual or not is_usual_end(self.end.finish_reason)
         # None is no answer, and no caller takes it for one.
-        return self.end.type == "NoneType"
+        if self.end.type == "NoneType":
+            return True
+        reason = self.end.finish_reason
+        if reason is None or self._is_the_error_object:
+            return False
+        return usual or not is_usual_end(reason)
+
+    @property
+    def _is_the_error_object(self) -> bool:
+        """Whether the call returned what the provider sent with a good status: an error object."""
+        signal = self.last.signal
+        return self.end.text is None and signal is not None and signal.kind == "error_body"
 
 
 def _replies(history: History) -> Iterator[_Reply]:
@@ -88,7 +100,32 @@ def _replies(history: History) -> Iterator[_Reply]:
 def _replies_of_the_model(history: History) -> Iterator[_Reply]:
     # A workflow comes to what its last node gave, which need not be the model.
     if history.world.workflow is None:
-        yield from (reply for reply in _replies(history) if not _is_a_value(reply))
+        for reply in _replies(history):
+            if not _is_a_value(reply) and not _what_is_unknown(reply, history):
+                yield reply
+
+
+def _what_is_unknown(reply: _Reply, history: History) -> str:
+    """Return what may say that an answer is not whole, which it is not; empty where nothing does.
+
+    It is a value of the program's own, or words that it adds to the beginning of an answer.
+    """
+    if not reply.last.failed and reply.last.ends is None:
+        return ""
+    if reply.end.problem is not None:
+        return f"a {reply.end.type}: {reply.end.problem}"
+    text = reply.end.text or ""
+    for whole in _wholes(history):
+        begun = len(commonprefix((text, whole)))
+        added = text[begun:].strip(_NO_WORDS)
+        if begun >= _BEGINNING and added:
+            return f"{short(added, _SHOWN)!r} after the beginning of an answer"
+    return ""
+
+
+def _wholes(history: History) -> Iterator[str]:
+    script = history.trace.header.scenario.provider
+    yield from (text for text in (script.reply, *(it.text for it in script.replies)) if text)
 
 
 def _is_a_value(reply: _Reply) -> bool:
@@ -210,6 +247,16 @@ def _loaded(calls: Iterable[tuple[str, str]]) -> list[tuple[str, object]]:
 def whole(history: History, model: ErrorModel) -> Verdicts:
     """Judge the last answers that failed, or ended in a way that is never whole."""
     requirements = also(model, "answers.whole")
+    for reply in _replies(history):
+        unknown = _what_is_unknown(reply, history)
+        if unknown:
+            yield unproven(
+                "an error, or an answer that says that it is not whole",
+                f"the call returned {unknown}",
+                *(*reply.last.events, reply.end.seq),
+                call=reply.call.id,
+                hint="Return a value whose member `error` holds the failure, or raise it.",
+            )
     for reply in _replies_of_the_model(history):
         last = reply.last
         if reply.has_a_whole_answer:
@@ -295,14 +342,15 @@ def _is_the_providers(reply: _Reply, history: History) -> bool:
     text = reply.end.text
     if text is None:
         return reply.end.type != "NoneType"
-    script = history.trace.header.scenario.provider
-    wholes = (script.reply, *(item.text for item in script.replies))
     return (
         not text
         or reply.end.text_sha256 == _NO_TEXT
-        or any(text in whole for whole in wholes if whole)
+        or any(text.rstrip(_NO_WORDS) in whole for whole in _wholes(history))
         # What is made of several answers holds each of them, or what there was of it.
-        or (reply.request.is_one_of_several and any(it[:_BEGINNING] in text for it in wholes if it))
+        or (
+            reply.request.is_one_of_several
+            and any(whole[:_BEGINNING] in text for whole in _wholes(history))
+        )
     )
 
 

@@ -86,7 +86,11 @@ def pointless(history: History, model: ErrorModel) -> Verdicts:
             # A key may be renewed once: whether it is another one is in no trace.
             is_refused_key = attempt.signal is not None and attempt.signal.status == 401
             if again == (2 if is_refused_key else 1):
-                later = request.attempts[attempt.number - again + 1 :]
+                later = [
+                    one
+                    for before, one in pairwise(request.attempts[attempt.number - again :])
+                    if retried_as_it_was(before, one)
+                ]
                 times = {1: "once", 2: "twice"}.get(len(later), f"{len(later)} times")
                 what = "no retry" if again == 1 else "no retry but one, with a new key"
                 yield broken(

@@ -213,7 +213,7 @@ def counted_anew(history: History, model: ErrorModel) -> Verdicts:
             for (before, attempt), (earlier, count) in zip(
                 pairwise(request.attempts), pairwise(counts), strict=True
             )
-            if before.failed and earlier and count == 0
+            if before.failed and earlier and count == 0 and retried_as_it_was(before, attempt)
         ]
         if anew:
             yield broken(

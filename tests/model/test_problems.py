@@ -108,6 +108,8 @@ def test_a_call_that_hangs_and_so_does_not_settle_is_one_problem() -> None:
     assert problem.findings == ("F-T-END-01-it had not ended", "F-late")
     other = hang.model_copy(update={"call": "ask/2"})
     assert len(problems_of((run("one", late, other),), (), model().requirements)) == 2
+    ruled = finding("T-RETRY-02", "gave up")
+    assert len(problems_of((run("one", ruled, hang),), (), model().requirements)) == 2
 
 
 def test_a_crash_hides_neither_what_is_worse_nor_another_call() -> None:
@@ -345,6 +347,15 @@ def test_what_has_a_harm_comes_before_what_has_none() -> None:
     for silent, first in (("T-RETRY-01", "T-ANSWER-01"), ("T-ANSWER-01", "T-RETRY-01")):
         problems = problems_of(runs, (), _silently(silent))
         assert [problem.requirement for problem in problems] == [first, silent]
+
+
+def test_what_proves_nothing_is_said_without_its_details() -> None:
+    """As a title is: what comes after a semicolon of ours is left to the report."""
+    bare = {"requirement": None, "verdict": "INCONCLUSIVE", "reason": "no request met it; it slept"}
+    item = finding("T-RETRY-01", "x").model_copy(update={**bare, "verdict": Verdict.INCONCLUSIVE})
+    made = report(run("one", item).model_copy(update={"verdict": Verdict.INCONCLUSIVE}))
+    (line,) = unproved_in(made)
+    assert line.endswith(": no request met it")
 
 
 def test_a_requirement_that_the_report_does_not_list_is_read_from_the_finding() -> None:

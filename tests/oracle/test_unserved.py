@@ -196,6 +196,13 @@ def test_an_agent_may_refuse_to_run_a_tool_again(wanted: str, may: bool) -> None
     assert (said(built) == []) is may
 
 
+def test_an_agent_that_never_runs_a_tool_has_not_refused_to_do_so_again() -> None:
+    """Each of two calls that came to nothing is missed."""
+    built = TurnBuilder().turn().wants("c1 ls").tells("c1", value("not executed"))
+    built.wants("c2 ls").tells("c2", value("not executed")).says().ends()
+    assert len(said(built)) == 2
+
+
 @pytest.mark.parametrize("why", ["unknown", "denied", "cancelled", "executed"])
 def test_a_tool_that_could_not_run_is_not_missed(why: str) -> None:
     """The world saw why."""

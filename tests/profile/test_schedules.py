@@ -102,6 +102,12 @@ def test_waits_that_no_draw_explains_are_said_below_the_longest() -> None:
     assert layer.text.startswith("waits up to ")
 
 
+def test_what_is_added_to_waits_is_said_beside_them() -> None:
+    """The shortest ones are the waits as they are, so none is a longest one."""
+    layer = _read((1, 1.5), (5, 5.5), (6, 6.5), (30, 30.5), how="range")
+    assert layer.text == "waits 1s, 5s, 6s, 30s, up to 500ms added"
+
+
 def test_attempts_of_loops_within_loops_are_multiplied() -> None:
     """A try of the outer loop is all tries of the inner one."""
     assert product_of([3, 4]) == "(2 + 1) x (3 + 1) = 12"

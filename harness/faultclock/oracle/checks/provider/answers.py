@@ -11,7 +11,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from os.path import commonprefix
+from itertools import takewhile
 
 from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.finish_reasons import is_usual_end
@@ -116,7 +116,8 @@ def _what_is_unknown(reply: _Reply, history: History) -> str:
         return f"a {reply.end.type}: {reply.end.problem}"
     text = reply.end.text or ""
     for whole in _wholes(history):
-        begun = len(commonprefix((text, whole)))
+        pairs = zip(text, whole, strict=False)
+        begun = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
         added = text[begun:].strip(_NO_WORDS)
         if begun >= _BEGINNING and added:
             return f"{short(added, _SHOWN)!r} after the beginning of an answer"

@@ -64,6 +64,16 @@ def test_the_answer_is_that_of_its_place_in_the_conversation() -> None:
     assert answer(USER).choices[0].finish_reason == "tool_calls"
 
 
+def test_tools_that_ran_are_not_asked_for_again() -> None:
+    """A program that loops until there are no calls is answered in words, as a model would."""
+    script = ProviderScript(tool_calls=(CALL,), reply="It is written.")
+    asking = DIALECT.good_answer(script, asked(USER), exchange())
+    assert [call["name"] for call in asking.tool_calls] == ["write_file"]
+    ran = [{**ASSISTANT, "tool_calls": []}, {"role": "tool", "content": "done"}]
+    after = DIALECT.good_answer(script, asked(USER, *ran), exchange(2))
+    assert (after.text, after.tool_calls) == ("It is written.", ())
+
+
 def test_tool_calls_have_the_same_ids_when_the_request_is_sent_again() -> None:
     """As a retry does, and no two calls share one."""
     first = ids(answer(USER))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import uuid_utils
+from pydantic import BaseModel, ConfigDict
 
 from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.scenario.scenario import Scenario
@@ -62,6 +63,30 @@ def test_the_sdk_of_an_adopted_client_is_warmed_by_a_client_of_ours(
     binding = prepare(f"{path}:client")
     assert (binding.id, binding.dialect_known) == ("adopted_client:client", True)
     assert simulated == ["openai-async"]
+
+
+class Used(BaseModel):
+    """A model of a library that is made when it is first used."""
+
+    model_config = ConfigDict(defer_build=True)
+    text: str
+
+
+class Unused(Used):
+    """One of the many that no call of this client needs."""
+
+
+def test_a_model_that_a_call_has_finished_is_finished_here_and_no_other() -> None:
+    """Each child would finish it again; to finish all of them takes longer than that."""
+
+    @provider_adapter(id="typed")
+    def typed(request: ProviderRequest) -> str:
+        return Used.model_validate({"text": "Hello."}).text
+
+    assert not Used.__pydantic_complete__
+    warm(typed)
+    assert Used.__pydantic_complete__
+    assert not Unused.__pydantic_complete__
 
 
 def test_the_calls_themselves_leave_nothing_behind() -> None:

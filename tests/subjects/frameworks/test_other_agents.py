@@ -147,6 +147,7 @@ def test_a_code_agent_of_smolagents_gets_its_answer_in_code(streams: bool, tmp_p
     file.write_text(_CODE.replace("STREAMS", str(streams)))
     binding = prepare(f"{file}:agent")
     assert binding.abilities.streams == ("always" if streams else "never")
+    assert "writes code, so no call of a tool is played" in adopt(f"{file}:agent").taken_for.because
     left_out = why_left_out(shipped_scenario(_IN_A_STREAM), binding, binding.abilities)
     said = ("streams", "the check does not run this agent in a stream")
     assert left_out == (None if streams else said)

@@ -97,7 +97,8 @@ def said(
         toolless: whether it can call no tool, so that it says which it would call.
     """
     if not script.replies:
-        text, asked = script.reply, script.tool_calls
+        # A program that runs the tools itself, and asks again, is answered in words.
+        text, asked = script.reply, () if place else script.tool_calls
         calls = _meeting(demand, asked, text)
         ids = [token(exchange, f"tool/{index}", 24) for index in range(len(calls))]
     else:

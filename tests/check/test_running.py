@@ -1,16 +1,19 @@
-"""What of a target's runs is judged by an error model."""
+"""What is made of a target: which of its runs are judged, and what is said of the others."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from faultclock.check.battery import battery_for
 from faultclock.check.running import make_runs
+from faultclock.check.target import take
 from faultclock.load.error_model import load_error_model
 from faultclock.model.report.finding import RunReport
 from faultclock.subjects.abilities import Abilities
+from faultclock.subjects.adopt import adopt
 from faultclock.subjects.registry import load_subject
 
 
@@ -35,3 +38,26 @@ def test_an_answer_that_the_provider_does_not_have_is_asked_and_not_judged(
     assert "Status 503, every time" in titles
     assert ("Status 529, every time" in titles) is is_judged
     assert runs.profile is not None
+
+
+_FILE = """
+from pydantic_ai import Agent
+
+helper = Agent("openai-chat:gpt-5.2")
+
+
+async def ask(prompt: str) -> str:
+    return (await helper.run(prompt)).output
+"""
+
+
+@pytest.mark.parametrize(("name", "named"), [("ask", ["helper"]), ("helper", [])])
+def test_a_function_that_asks_an_agent_shows_less_than_the_agent(
+    name: str, named: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What has the rest is named, with the command that checks it."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-simulated")
+    (tmp_path / "mine.py").write_text(_FILE)
+    others = take(adopt(f"{tmp_path / 'mine.py'}:{name}")).others
+    assert [item.what for item in others] == named
+    assert all(item.why.endswith("mine.py:helper") for item in others)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from faultclock.subjects.candidates import candidates, what_to_name
+from faultclock.subjects.candidates import agents_in, candidates, what_to_name
 
 MIXED = """
 import openai
@@ -135,3 +135,22 @@ def test_a_hint_names_what_the_file_defines(
     hint = what_to_name("my.py", tmp_path / "my.py", wrong)
     assert said in hint
     assert not any(name in hint for name in ("main", "my.py:run", "my.py:Agent", "divide"))
+
+
+INSTRUCTED = """
+from pydantic_ai import Agent
+
+helper = Agent("openai:gpt-5.2")
+
+@helper.instructions
+def be_brief(words): return f"At most {words} words."
+
+def ask(prompt): return helper.run_sync(prompt).output
+"""
+
+
+def test_what_an_agent_calls_itself_is_no_target(tmp_path: Path) -> None:
+    """A function that its decorator hands to the agent has parameters that look like a prompt."""
+    (tmp_path / "my.py").write_text(INSTRUCTED)
+    assert [item.spec for item in candidates(tmp_path)] == ["my.py:ask", "my.py:helper"]
+    assert agents_in(tmp_path / "my.py") == ("helper",)

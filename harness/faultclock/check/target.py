@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from faultclock.errors import SubjectError
-from faultclock.model.report.checkup import TakenFor
+from faultclock.model.report.checkup import LeftOut, TakenFor
 from faultclock.run.doctor.abilities import abilities_of
 from faultclock.run.doctor.probe import probe
 from faultclock.subjects.abilities import Abilities
 from faultclock.subjects.adopt import Adopted
 from faultclock.subjects.binding import Binding
+from faultclock.subjects.candidates import agents_in
 from faultclock.subjects.said import said_of
 
 
@@ -45,6 +47,16 @@ class Target:
             said = self.binding.abilities.words(self.binding.role)
             return said_of(self.spec, lacks=[word for word in lacks if word not in said])
         return said_of(self.spec, dialect=self.binding.dialect, lacks=lacks)
+
+    @property
+    def others(self) -> tuple[LeftOut, ...]:
+        """The agents in the file of a function: they can do more than the function shows."""
+        place = self.taken_for.target.rpartition(":")[0]
+        if self.binding.role != "provider_adapter" or not place.endswith(".py"):
+            return ()
+        why = "its tools, approvals and sessions are checked by faultclock check"
+        agents = agents_in(Path(place))
+        return tuple(LeftOut(what=name, why=f"{why} {place}:{name}") for name in agents)
 
 
 def take(adopted: Adopted, wall_limit_s: float | None = None) -> Target:

@@ -272,7 +272,7 @@ def _checkup(
     return checkup_of(
         runs,
         taken_for=target.taken_for,
-        left_out=battery.left_out,
+        left_out=(*target.others, *battery.left_out),
         streams=target.abilities.streams != "never",
     )
 

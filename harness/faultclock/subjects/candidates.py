@@ -65,6 +65,7 @@ _DEPTH_MAX = 3
 _FILES_MAX = 400
 _BYTES_MAX = 400_000
 _ASKS_ITSELF, _TAKES_NOTHING = 0, 2
+_AGENT = "an agent"
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -88,6 +89,12 @@ def candidates(folder: Path) -> tuple[Candidate, ...]:
     """Return what in `folder` may ask a model, the likeliest first."""
     found = [item for path in _files(folder) for item in _in_file(path, folder)]
     return tuple(sorted(found, key=lambda item: (item.rank, item.spec.count("/"), item.spec)))
+
+
+def agents_in(file: Path) -> tuple[str, ...]:
+    """Return the names of the agents that a file makes at its top."""
+    found = (item for item in _in_file(file, file.parent) if item.kind == _AGENT)
+    return tuple(item.spec.rpartition(":")[2] for item in found)
 
 
 def what_to_name(place: str, file: Path, wrong: str = "") -> str:
@@ -154,15 +161,16 @@ def _in_file(path: Path, folder: Path, *, meant: bool = False) -> Iterator[Candi
         return
     place = path.relative_to(folder).as_posix()
     bound = _DECORATORS if _OURS in imported_modules(source) else ()
-    objects = list(_objects(body, (*KNOWN_CLASSES, *bound)))
+    makers = (it for it in KNOWN_CLASSES if not _MAKES_AGENT.fullmatch(it))
+    objects = list(_objects(body, (*makers, *bound)))
     asking |= {name for name, _ in objects}
     for name, kind in objects:
         yield _candidate(place, name, f"a {kind} object", _ASKS_ITSELF + 1)
-    made = [item for item in _agents(body, asking) if item not in dict(objects)]
+    made = list(_agents(body, asking))
     for name in made:
-        yield _candidate(place, name, "an agent", _ASKS_ITSELF)
+        yield _candidate(place, name, _AGENT, _ASKS_ITSELF)
     asking |= set(made)
-    tools = set() if bound else _tools(body)
+    tools = set() if bound else _tools(body, made)
     for node in body:
         if isinstance(node, _Function | ast.ClassDef) and node.name not in tools:
             yield from _of_definition(node, place, asking, bound)
@@ -193,13 +201,13 @@ def _agents(body: list[ast.stmt], asking: set[str]) -> Iterator[str]:
                     yield target.id
 
 
-def _tools(body: list[ast.stmt]) -> set[str]:
-    """Return the functions of a file that are tools: by a decorator, or in a list of `tools`."""
+def _tools(body: list[ast.stmt], agents: list[str]) -> set[str]:
+    """Return the functions of a file that agents call: by a decorator, or in a list of `tools`."""
     found = set()
     for node in ast.walk(ast.Module(body=body, type_ignores=[])):
         if isinstance(node, _Function):
-            said = (ast.unparse(item).partition("(")[0] for item in node.decorator_list)
-            if any("tool" in item for item in said):
+            said = [ast.unparse(item).partition("(")[0] for item in node.decorator_list]
+            if any("tool" in item or item.partition(".")[0] in agents for item in said):
                 found.add(node.name)
         elif isinstance(node, ast.keyword) and node.arg == "tools":
             found |= {item.id for item in ast.walk(node.value) if isinstance(item, ast.Name)}

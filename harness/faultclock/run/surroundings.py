@@ -191,6 +191,7 @@ class _Tool:
         self.contract = contract_of(tool.script)
         #: The fake's own, so that it is a coroutine function where it has to be one.
         self.execute: Callable[..., Any] = tool.execute
+        self.execute_blocking: Callable[..., Any] = tool.execute_blocking
 
 
 class _StateMachine:

@@ -110,7 +110,7 @@ class OwnTools:
         work: Callable[[], Any],
         signal: Any = None,
     ) -> Any:
-        """Do what `call` does, for an agent whose turns block.
+        """Do what `call` does, where nothing is awaited: it blocks.
 
         Args:
             signal: tells the call to stop; None: nothing does.
@@ -118,7 +118,8 @@ class OwnTools:
         given, tool = self._standing_for(name, arguments, validated=False)
         if tool is None:
             return work()
-        return _value(tool.execute(given, call_id=call_id, work=work, signal=signal))
+        done = tool.execute_blocking(given, call_id=call_id, work=work, signal=signal)
+        return _value(done)
 
     def _standing_for(
         self, name: str, arguments: object, validated: bool

@@ -36,7 +36,6 @@ RULES: dict[str, tuple[str, Harm]] = {
     "T-WAIT-01": ("SHOULD", Harm.WAITING),
     "T-SECRET-01": ("MUST", Harm.SECRET),
     "T-END-01": ("MUST", Harm.HANG),
-    "T-END-02": ("MUST", Harm.LOOP),
 }
 
 

@@ -100,17 +100,21 @@ def test_what_follows_from_a_crash_is_no_problem_of_its_own() -> None:
     assert set(problem.findings) == {"F-T-CRASH-01-boom", "F-T-RETRY-02-gave up"}
 
 
-@pytest.mark.parametrize("requirement", ["T-END-01", "T-END-02"])
-def test_a_call_that_does_not_end_and_so_does_not_settle_is_one_problem(requirement: str) -> None:
+@pytest.mark.parametrize("harm", [Harm.HANG, Harm.LOOP])
+def test_a_call_that_does_not_end_and_so_does_not_settle_is_one_problem(harm: Harm) -> None:
     """What the scenario asks for in its own words follows from a hang or a loop, in its call."""
     own = {"requirement": None, "check": "liveness.settles", "id": "F-late"}
-    late = finding(requirement, "it never ended").model_copy(update=own)
-    hang = finding(requirement, "it had not ended")
-    (problem,) = problems_of((run("one", late, hang),), (), model().requirements)
-    assert problem.requirement == requirement
-    assert problem.findings == (f"F-{requirement}-it had not ended", "F-late")
+    late = finding("T-END-01", "it never ended").model_copy(update=own)
+    hang = finding("T-END-01", "it had not ended")
+    requirements = [
+        item.model_copy(update={"harm": harm}) if item.id == "T-END-01" else item
+        for item in model().requirements
+    ]
+    (problem,) = problems_of((run("one", late, hang),), (), requirements)
+    assert problem.requirement == "T-END-01"
+    assert problem.findings == ("F-T-END-01-it had not ended", "F-late")
     other = hang.model_copy(update={"call": "ask/2"})
-    assert len(problems_of((run("one", late, other),), (), model().requirements)) == 2
+    assert len(problems_of((run("one", late, other),), (), requirements)) == 2
 
 
 def test_a_crash_hides_neither_what_is_worse_nor_another_call() -> None:

@@ -14,6 +14,7 @@ from langgraph.types import Command
 from faultclock.check.target import take
 from faultclock.model.trace.trace import Trace
 from faultclock.run.doctor.abilities import abilities_of
+from faultclock.run.doctor.doctor import examine
 from faultclock.run.doctor.fitting import why_left_out
 from faultclock.run.doctor.probe import probe
 from faultclock.run.prepare import prepare
@@ -298,6 +299,8 @@ def test_calls_that_are_not_seen_are_not_said_to_be_none(tmp_path: Path) -> None
         "tool calls",
         "none was seen: a call past the agent's framework is not observed",
     )
+    (tried,) = [item for item in examine(binding).trials if item.what == "a tool"]
+    assert tried.found.startswith("no call of it is observed, and the model is sent a result")
 
 
 def test_an_agent_whose_tools_are_not_found_is_not_said_to_have_none(tmp_path: Path) -> None:

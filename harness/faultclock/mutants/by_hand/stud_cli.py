@@ -47,7 +47,7 @@ class _Impatient:
     """A tool whose time runs from the moment at which it is made."""
 
     def __init__(self, tool: Any) -> None:
-        self.execute, self.execute_blocking = tool.execute, tool.execute_blocking
+        self.execute = tool.execute
         self._contract = tool.contract
         self._proposed_s = asyncio.get_running_loop().time()
 

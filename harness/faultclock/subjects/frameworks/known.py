@@ -120,8 +120,8 @@ FRAMEWORKS = (
         session="gave it a checkpointer: your own program must",
         remedies={
             "COMMON-END-01": 'In LangChain: init_chat_model("openai:...", timeout=60).',
-            "COMMON-END-03": "In LangGraph: step_timeout of the compiled graph, in seconds, where"
-            " the tool does not block the event loop: ainvoke.",
+            "COMMON-END-03": "In LangGraph: step_timeout of the compiled graph, in seconds, with"
+            " tools that are awaited (ainvoke).",
             "COMMON-END-04": "In LangChain: ModelCallLimitMiddleware(run_limit=25); in LangGraph:"
             " recursion_limit in the configuration, which is 10,000 steps by default.",
             "COMMON-RETRY-01": 'In LangChain: init_chat_model("openai:...", max_retries=0).',

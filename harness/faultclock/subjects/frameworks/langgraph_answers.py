@@ -77,7 +77,7 @@ def _adds(node: Any) -> bool | None:
     if isinstance(node, ToolNode):
         return False
     function = getattr(node, "func", None) or getattr(node, "afunc", None)
-    # A function that blocks is wrapped where it is awaited, and so is one that is awaited alone.
+    # What a decorator has wrapped is what the user wrote.
     function = getattr(function, "__wrapped__", function)
     if hasattr(getattr(function, "__self__", None), "wrap_model_call"):
         # A hook of a middleware: its text is often none, as that of a guard.
@@ -131,11 +131,11 @@ def _adds_to(value: ast.expr | None, tree: ast.AST) -> bool | None:
 
 def _adds_to_named(name: str, tree: ast.AST) -> bool | None:
     """Read a name that is assigned once, and used nowhere but where it is returned."""
-    uses = [node for node in _own(tree) if isinstance(node, ast.Name) and node.id == name]
+    uses = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == name]
     values = [
         node.value
         for node in _own(tree)
-        if isinstance(node, ast.Assign) and node.targets[0] in uses and len(node.targets) == 1
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and node.targets[0] in uses
     ]
     if len(values) != 1 or isinstance(values[0], ast.Name):
         return None

@@ -142,20 +142,6 @@ class Tool(Protocol):
         """
         ...
 
-    def execute_blocking(
-        self,
-        arguments: Mapping[str, Any],
-        *,
-        call_id: str = "",
-        signal: CancelSignal | None = None,
-        work: Callable[[], Any] | None = None,
-    ) -> Any:
-        """Do what `execute` does and block, also for an async subject.
-
-        For what calls a tool without `await`: on a thread, or on the loop's own, which stops.
-        """
-        ...
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolRequest:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shlex
 
+import pytest
+
 from faultclock.model.error_model.error_model import Requirement
 from faultclock.model.error_model.harm import Harm
 from faultclock.model.report.finding import RunReport, SourcePlace, Verdict
@@ -98,18 +100,23 @@ def test_what_follows_from_a_crash_is_no_problem_of_its_own() -> None:
     assert set(problem.findings) == {"F-T-CRASH-01-boom", "F-T-RETRY-02-gave up"}
 
 
-def test_a_call_that_hangs_and_so_does_not_settle_is_one_problem() -> None:
-    """What the scenario asks for in its own words follows from the hang, in its call alone."""
+@pytest.mark.parametrize("harm", [Harm.HANG, Harm.LOOP])
+def test_a_call_that_does_not_end_and_so_does_not_settle_is_one_problem(harm: Harm) -> None:
+    """What the scenario asks for in its own words follows from a hang or a loop, in its call."""
     own = {"requirement": None, "check": "liveness.settles", "id": "F-late"}
     late = finding("T-END-01", "it never ended").model_copy(update=own)
     hang = finding("T-END-01", "it had not ended")
-    (problem,) = problems_of((run("one", late, hang),), (), model().requirements)
+    requirements = [
+        item.model_copy(update={"harm": harm}) if item.id == "T-END-01" else item
+        for item in model().requirements
+    ]
+    (problem,) = problems_of((run("one", late, hang),), (), requirements)
     assert problem.requirement == "T-END-01"
     assert problem.findings == ("F-T-END-01-it had not ended", "F-late")
     other = hang.model_copy(update={"call": "ask/2"})
-    assert len(problems_of((run("one", late, other),), (), model().requirements)) == 2
+    assert len(problems_of((run("one", late, other),), (), requirements)) == 2
     ruled = finding("T-RETRY-02", "gave up")
-    assert len(problems_of((run("one", ruled, hang),), (), model().requirements)) == 2
+    assert len(problems_of((run("one", ruled, hang),), (), requirements)) == 2
 
 
 def test_a_crash_hides_neither_what_is_worse_nor_another_call() -> None:

@@ -53,6 +53,23 @@ def test_a_repeated_effect_is_told_with_what_came_first(
     assert words in found["tools.effects"]
 
 
+@pytest.mark.parametrize(
+    ("pair", "why", "is_success"),
+    [(FORBIDDEN, "its contract has no retry policy", False), (None, "was a success", True)],
+)
+def test_what_is_expected_says_why_once_is_enough(
+    model: ErrorModel, pair: str | None, why: str, is_success: bool
+) -> None:
+    """No word of a failure stands beside a first time that was good."""
+    (finding,) = [
+        item
+        for item in judge(model, twice(pair, late=False)).findings
+        if item.check == "tools.effects" and item.expected
+    ]
+    assert (finding.expected or "").endswith(why)
+    assert ("failed may come after" in (finding.hint or "")) != is_success
+
+
 @pytest.mark.parametrize("late", [False, True])
 def test_the_contract_may_allow_it(model: ErrorModel, late: bool) -> None:
     """A tool that asks for a retry after ResourceBusy knows its own cost."""

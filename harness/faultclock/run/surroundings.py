@@ -191,6 +191,8 @@ class _Tool:
         self.contract = contract_of(tool.script)
         #: The fake's own, so that it is a coroutine function where it has to be one.
         self.execute: Callable[..., Any] = tool.execute
+        #: For the own tools of an agent, which its code may call without `await`.
+        self.execute_blocking: Callable[..., Any] = tool.execute_blocking
 
 
 class _StateMachine:

@@ -146,7 +146,8 @@ class AgentTarget:
         """Return what it was taken for an agent with: its tools, and how it is run."""
         marks = {(True, False): " (needs a yes)", (False, True): " (only reads)"}
         names = ", ".join(f"{it.name}{marks.get((it.gated, it.reads), '')}" for it in tools)
-        said = f"its own tools are {names}" if tools else "it is an agent, without tools of its own"
+        none = "it is an agent in which no tools are found, so no call of one is judged"
+        said = f"its own tools are {names}" if tools else none
         if self.answer_form:
             said = "it is an agent that writes code, so no call of a tool is played around"
         if self.style == "sync" and self.known.style == "async":

@@ -42,6 +42,26 @@ model = init_chat_model("openai:gpt-5.2"MODEL)
 agent = create_agent(model, tools=[write_note, list_notes]AGENT)
 AFTER
 """
+#: A hook that adds what is missing after a cancel.
+_ANSWERED = """
+from langchain.agents.middleware import before_agent
+from langchain.messages import RemoveMessage, ToolMessage
+from langgraph.graph.message import REMOVE_ALL_MESSAGES
+
+
+@before_agent
+def answered(state, runtime):
+    results = {it.tool_call_id for it in state["messages"] if it.type == "tool"}
+    kept = [RemoveMessage(REMOVE_ALL_MESSAGES)]
+    for message in state["messages"]:
+        calls = message.tool_calls if message.type == "ai" else []
+        missing = [call["id"] for call in calls if call["id"] not in results]
+        kept += [message, *(ToolMessage("Cancelled.", tool_call_id=id_) for id_ in missing)]
+    return {"messages": kept}
+
+
+agent = create_agent(model, tools=[write_note, list_notes], middleware=[answered])
+"""
 _ADK = """
 from google.adk.agents import Agent
 from google.adk.models import Gemini
@@ -132,6 +152,7 @@ _MENDED = [
             {"AFTER": 'agent = agent.with_config({"recursion_limit": 25})'},
         ],
     ),
+    ("LangGraph", "COMMON-RESULT-01", "shared/cancelled-in-a-tool", [{"AFTER": _ANSWERED}]),
     (
         "LangGraph",
         "COMMON-RESULT-05",

@@ -79,6 +79,14 @@ def test_a_cancel_gives_up_the_turn_and_its_tool(name: str) -> None:
     assert trace.footer.ending == "completed"
 
 
+def test_langgraph_drops_the_rest_of_a_cancelled_turn() -> None:
+    """Only the next message is sent, and the tool is not called again."""
+    trace = played("langchain", "shared/cancelled-in-a-tool")
+    assert kinds(trace, "tool.called") == ["tool.called"]
+    roles = [it["role"] for it in list(trace.of_kind("http.request"))[-1].payload["messages"]]
+    assert [role for role in roles if role != "system"] == ["user", "assistant", "user"]
+
+
 def test_what_an_sdk_says_of_a_failed_tool_by_default_is_no_fault_of_its_user() -> None:
     """It keeps the reason from the model on purpose."""
     trials = {item.what: item.state for item in examine(agent("openai-agents")).trials}

@@ -107,7 +107,8 @@ class FakeTool(Port):
     runs: a task that is cancelled before that has called nothing. For a blocking subject it
     blocks the simulated thread. It raises what the port of a tool says: TypedError
     Cancellation/ToolCancelled when the signal stopped it, RuntimeError where the script says
-    that an exception leaves it.
+    that an exception leaves it. `execute_blocking` blocks for any subject, and on the thread of
+    an event loop the loop with it.
 
     An execution of a tool that `goes_on` takes no notice of a signal, and ends unseen when the
     task that awaits it is cancelled. Its effect comes even if the process is killed meanwhile, as
@@ -144,6 +145,7 @@ class FakeTool(Port):
         self._running: dict[str, _Execution] = {}
         self._due: dict[str, Call] = {}
         self.execute = stepping(style, self._execute)
+        self.execute_blocking = stepping("sync", self._execute)
         for effect in list(state.pending.values()):
             if effect.tool == script.name:
                 self._due[effect.execution] = kernel.call_at(

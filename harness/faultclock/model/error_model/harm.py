@@ -15,6 +15,7 @@ class Harm(StrEnum):
     DATA_LOST = "data lost"
     SECRET = "secret leaked"  # noqa: S105 - a harm, not a password
     HANG = "hang"
+    LOOP = "endless loop"
     CRASH = "crash in the handler"
     WRONG_ANSWER = "wrong answer passed as right"
     STORM = "storm on the provider"

@@ -39,6 +39,8 @@ _DIGITS = 10
 _OUTPUT_MAX = 8
 #: A broken MUST, and a broken SHOULD.
 _DEVIATES = (Verdict.FAIL, Verdict.WARN)
+#: What becomes of a call that does not end.
+_UNENDED = (Harm.HANG, Harm.LOOP)
 #: What differs from run to run for the same cause: quoted values, ids that a provider makes, and
 #: numbers with their units.
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
@@ -304,16 +306,16 @@ def _of_run(run: RunReport, order: int, requirements: Mapping[str, Demand]) -> I
             crashes.setdefault(finding.call, seen)
             yield seen
     hangs: dict[str | None, _Seen] = {}
-    for finding, demand, error in sorted(found, key=lambda it: it[1].harm is not Harm.HANG):
+    for finding, demand, error in sorted(found, key=lambda it: it[1].harm not in _UNENDED):
         if not _is_crash(demand, error):
             # A problem worse than a crash does not follow from it.
             follows = demand.harm is None or demand.harm.rank > Harm.CRASH.rank
             crash = crashes.get(finding.call) if follows else None
             if finding.requirement is None:
-                # That a call hangs is why it does not settle, too.
+                # That a call does not end is why it does not settle, too.
                 crash = crash or hangs.get(finding.call)
             seen = _Seen(finding=finding, run=run, order=order, requirement=demand, crash=crash)
-            if demand.harm is Harm.HANG:
+            if demand.harm in _UNENDED:
                 hangs.setdefault(finding.call, seen)
             yield seen
 

@@ -55,6 +55,11 @@ def _beyond(scenario: Scenario, binding: Binding, abilities: Abilities) -> tuple
     if abilities.streams == "always" and _needs_no_stream(scenario):
         return ("answers in one piece", "the target always asks for a stream")
     if not abilities.tools and _needs_tools(scenario):
+        if binding.own_tools:
+            return (
+                "tool calls",
+                "none was seen: a call past the agent's framework is not observed",
+            )
         return ("tool calls", "the target offers the model no tools, or calls none")
     if not abilities.approvals and _needs_approvals(scenario):
         return ("approvals", "the target calls tools without asking a person")

@@ -147,7 +147,7 @@ def _tool_trials(binding: Binding, run: _Run) -> Generator[Trial, None, bool]:
             yield Trial(what=what, state="not tried", found="it declares tools=False")
         return False
     trace = run("tool", **_with_tool())
-    trial = _tool_trial(trace)
+    trial = _tool_trial(trace, is_own=binding.own_tools is not None)
     yield trial
     if not any(trace.of_kind("tool.called")):
         yield Trial(what=failing, state="not tried", found=_NO_CALL)
@@ -157,7 +157,7 @@ def _tool_trials(binding: Binding, run: _Run) -> Generator[Trial, None, bool]:
     return True
 
 
-def _tool_trial(trace: Trace) -> Trial:
+def _tool_trial(trace: Trace, *, is_own: bool) -> Trial:
     what = "a tool"
     for event in trace.of_kind("service.unanswered"):
         asked = "{host}, {method} {target}".format_map(event.payload)
@@ -188,10 +188,18 @@ def _tool_trial(trace: Trace) -> Trial:
     requests = list(trace.of_kind("http.request"))
     made_up = _results(requests[-1].payload) if requests and not called else []
     if made_up:
+        said = f"the model is sent a result: {made_up[-1][:_TEXT_MAX]}"
+        if is_own:
+            return Trial(
+                what=what,
+                state="broken",
+                found=f"no call of it is observed, and {said}",
+                hint="call it through its framework: what goes past that is not observed",
+            )
         return Trial(
             what=what,
             state="broken",
-            found=f"it is never called, and the model is sent a result: {made_up[-1][:_TEXT_MAX]}",
+            found=f"it is never called, and {said}",
             hint="look at how the tool is called: tool.execute(arguments, call_id=…)",
         )
     if not called:

@@ -120,10 +120,14 @@ FRAMEWORKS = (
         session="gave it a checkpointer: your own program must",
         remedies={
             "COMMON-END-01": 'In LangChain: init_chat_model("openai:...", timeout=60).',
-            "COMMON-END-03": "In LangGraph: step_timeout of the compiled graph, in seconds.",
+            "COMMON-END-03": "In LangGraph: step_timeout of the compiled graph, in seconds, with"
+            " tools that are awaited (ainvoke).",
             "COMMON-END-04": "In LangChain: ModelCallLimitMiddleware(run_limit=25); in LangGraph:"
             " recursion_limit in the configuration, which is 10,000 steps by default.",
             "COMMON-RETRY-01": 'In LangChain: init_chat_model("openai:...", max_retries=0).',
+            # langchain-ai/deepagents, deepagents/middleware/patch_tool_calls.py, at 0c1568f.
+            "COMMON-RESULT-01": "In LangChain, after a cancel: a before_agent hook that adds a"
+            " ToolMessage for each call without one, as deepagents' PatchToolCallsMiddleware.",
             "COMMON-RESULT-05": "In LangChain: ToolErrorMiddleware; in LangGraph:"
             " ToolNode(handle_tool_errors=...), with a function that words the error.",
             "COMMON-SECRET-02": "In LangGraph: ToolNode(handle_tool_errors=...), with a function"

@@ -2,7 +2,7 @@
 
 The seam is around each tool. A graph without a checkpointer gets one that keeps what LangGraph's
 own saver in memory has in the store of the scenario; one with a checkpointer keeps it. A run that
-was interrupted goes on with `Command`, one that was cut off with `None`.
+was interrupted goes on with `Command`, one that was cut off with `None`; a cancelled one is over.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from langchain_core.messages import AIMessageChunk
 from langgraph.pregel import Pregel
 from langgraph.types import Command, Interrupt
 
 from faultclock.errors import SubjectError
 from faultclock.model.scenario.tool_script import ToolScript
 from faultclock.subjects.frameworks.deps import default_deps
+from faultclock.subjects.frameworks.langgraph_answers import Answers
 from faultclock.subjects.frameworks.langgraph_interrupts import asks, resumption
 from faultclock.subjects.frameworks.langgraph_mcp import servers_of
 from faultclock.subjects.frameworks.langgraph_middleware import guards_in, reviewed
@@ -48,10 +48,7 @@ def check(graph: _Graph, context: Any) -> None:
     default_deps(graph.context_schema, context, "a context")
 
 
-def tools_of(
-    graph: _Graph,
-    context: Any = None,  # noqa: ARG001
-) -> tuple[ToolScript, ...]:
+def tools_of(graph: _Graph, context: Any = None) -> tuple[ToolScript, ...]:  # noqa: ARG001
     """Return what its tools declare of themselves, wherever they hang."""
     return tuple(tool for tool in declared_tools(graph) if tool is not None)
 
@@ -74,6 +71,7 @@ class _Life(Life):
         tools = [tool for tool, _ in tools_in(graph)]
         self._asking = guards_in(graph) | {tool.name: tool for tool in tools if asks(tool)}
         self._asked_about: set[str] = set()
+        self._answers = Answers(graph)
         for tool in tools:
             observe(tool, self.tools, lambda: self.blocking)
 
@@ -90,8 +88,11 @@ class _Life(Life):
     async def turn(self, text: str) -> Any:
         """Go on with a run that did not end, then answer."""
         begun = await self._call("get_state", self._options["config"])
+        # After a cancel only the message is sent, and LangGraph drops the rest of the turn (1.2.22,
+        # pregel/_loop.py, `_first`: "discard any unfinished tasks from previous checkpoint").
+        cancelled, self.was_cancelled = self.was_cancelled, False
         # `next` is empty as well where the last task of a step is done, and its step is not.
-        if begun.tasks:
+        if begun.tasks and not cancelled:
             asked = {"__interrupt__": begun.interrupts, **begun.values}
             await self._run(asked if begun.interrupts else None)
         state = await self._run({"messages": [{"role": "user", "content": text}]})
@@ -117,13 +118,15 @@ class _Life(Life):
     async def _asked(self, given: Any) -> Any:
         if not self.streaming:
             return await self._call("invoke", given, **self._options)
-        parts = self._named("stream")(given, stream_mode=["messages", "values"], **self._options)
-        state: Any = {}
-        async for mode, part in each(parts):
+        modes, state = ["messages", "updates", "values"], dict[str, Any]()
+        self._answers.begin()
+        async for mode, part in each(
+            self._named("stream")(given, stream_mode=modes, **self._options)
+        ):
             if mode == "values":
                 state = {**state, "__interrupt__": (), **part}
-            elif isinstance(part[0], AIMessageChunk):
-                self.deliver(part[0].text)
+            for piece in self._answers.seen(mode, part):
+                self.deliver(piece)
         return state
 
     def _named(self, name: str) -> Any:

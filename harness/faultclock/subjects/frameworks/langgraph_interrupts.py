@@ -29,7 +29,7 @@ _BRANCHES = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.Try, ast.Match)
 
 def asks(tool: BaseTool) -> bool:
     """Return whether a tool asks a person at each call, before anything else can end it."""
-    tree, uses = _source(tool)
+    tree, uses = source_of(tool)
     return uses and any(
         _asks(node)
         for statement in (tree.body if tree is not None else ())
@@ -40,13 +40,13 @@ def asks(tool: BaseTool) -> bool:
 
 def interrupts(function: Any) -> bool:
     """Return whether a tool, or a function around one, asks a person somewhere."""
-    tree, uses = _source(function)
+    tree, uses = source_of(function)
     return uses and tree is not None and any(map(_asks, ast.walk(tree)))
 
 
 def heeds(tool: BaseTool) -> bool:
     """Return whether a tool that asks reads the answer: else it acts after a no as well."""
-    tree, _ = _source(tool)
+    tree, _ = source_of(tool)
     nodes = [] if tree is None else list(ast.walk(tree))
     read = {node.id for node in nodes if isinstance(node, ast.Name) and _is_read(node)}
     for node in nodes:
@@ -74,7 +74,7 @@ def resumption(asked: Interrupt, tool: Any, why_not: str) -> Any:
     if schema is not None:
         given = schema if isinstance(schema, Mapping) else schema.model_json_schema()
         return json_sample(given, bool(why_not))
-    tree, _ = _source(tool)
+    tree, _ = source_of(tool)
     nodes = [] if tree is None else list(ast.walk(tree))
     texts = [node.value for node in nodes if isinstance(node, ast.Constant)]
     word = next((word for word in _WORDS[bool(why_not)] if word in texts), None)
@@ -127,7 +127,7 @@ def _root(node: Any) -> str | None:
     return getattr(node, "id", None)
 
 
-def _source(tool: Any) -> tuple[ast.FunctionDef | ast.AsyncFunctionDef | None, bool]:
+def source_of(tool: Any) -> tuple[ast.FunctionDef | ast.AsyncFunctionDef | None, bool]:
     """Return the function of a tool as it is written, and whether it can interrupt."""
     function: Any = getattr(tool, "func", None) or getattr(tool, "coroutine", None) or tool
     function = inspect.unwrap(function) if callable(function) else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
 from typing import Any
 
 from langchain_core.messages import AIMessage, ToolMessage
@@ -18,6 +19,8 @@ from faultclock.subjects.frameworks.own_tools import OwnTools, own_tool
 
 #: Where LangGraph has what a task was resumed with.
 _SCRATCHPAD = "__pregel_scratchpad"
+#: The tool that was awaited, and what it was given: one without a coroutine comes to `invoke`.
+_AWAITED: ContextVar[tuple[BaseTool, Any] | None] = ContextVar("faultclock_awaited", default=None)
 
 
 def declared_tools(graph: Pregel[Any, Any, Any, Any]) -> Iterator[ToolScript | None]:
@@ -45,8 +48,11 @@ def schema_of(tool: BaseTool) -> Mapping[str, Any]:
 def observe(tool: BaseTool, own: OwnTools, blocking: Callable[[], bool]) -> None:
     """Let the calls of a tool go through the seam, inside of what its node does with errors.
 
+    A call by `invoke` is observed in a life with an event loop, too: from a thread, or from a
+    function that blocks the loop.
+
     Args:
-        blocking: whether its life blocks; else `invoke` is what `ainvoke` comes to.
+        blocking: whether its life blocks, so that `ainvoke` comes to `invoke`.
     """
     name, known, asking = tool.name, schema_of(tool).get("properties", {}), asks(tool)
     invoke, ainvoke = tool.invoke, tool.ainvoke
@@ -59,14 +65,24 @@ def observe(tool: BaseTool, own: OwnTools, blocking: Callable[[], bool]) -> None
         return arguments, given["id"] if call else ""
 
     def observed(given: Any, config: Any = None, **named: Any) -> Any:
-        if not blocking() or (asking and not _goes_on(tool, config)):
+        awaited = _AWAITED.get()
+        was_awaited = awaited is not None and awaited[0] is tool and awaited[1] is given
+        if was_awaited or (asking and not _goes_on(tool, config)):
             return invoke(given, config, **named)
         return own.call_blocking(name, *read(given), lambda: invoke(given, config, **named))
 
     async def aobserved(given: Any, config: Any = None, **named: Any) -> Any:
-        if asking and not _goes_on(tool, config):
+        if blocking() or (asking and not _goes_on(tool, config)):
             return await ainvoke(given, config, **named)
-        return await own.call(name, *read(given), lambda: ainvoke(given, config, **named))
+
+        async def work() -> Any:
+            before = _AWAITED.set((tool, given))
+            try:
+                return await ainvoke(given, config, **named)
+            finally:
+                _AWAITED.reset(before)
+
+        return await own.call(name, *read(given), work)
 
     # A tool is a model of pydantic, which lets no method be assigned.
     object.__setattr__(tool, "invoke", observed)

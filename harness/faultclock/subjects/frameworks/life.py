@@ -29,10 +29,12 @@ class Life:
         streaming: the turn is to be made with the framework's streaming call, and `deliver` called
             for each piece of text.
         blocking: there is no event loop: the framework's blocking calls are used.
+        was_cancelled: the last turn, or the one that runs, was cancelled: no one wants the rest.
     """
 
     blocking = False
     streaming = False
+    was_cancelled = False
 
     def __init__(self, surroundings: Surroundings) -> None:
         self._surroundings = surroundings
@@ -88,6 +90,7 @@ class Life:
     def cancel(self, scope: str, target: str | None) -> None:  # noqa: ARG002 - of the port
         """Cancel the turn that runs: its task is cancelled."""
         if self._turn is not None:
+            self.was_cancelled = True
             self._turn.cancel()
 
     async def approved(self, tool: str, arguments: Mapping[str, Any], call_id: str | None) -> str:

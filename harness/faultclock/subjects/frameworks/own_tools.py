@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from types import CodeType
-from typing import Any
+from typing import Any, Protocol, cast
 
 from faultclock.model.scenario.tool_script import ToolScript
 from faultclock.subjects.ports import Surroundings, Tool, ToolProblem
@@ -68,11 +68,20 @@ def way(name: str, **arguments: str) -> str:
     return f"{name} {json.dumps(arguments)}"
 
 
+class _Standing(Tool, Protocol):
+    """A tool of the scenario that stands for one of the agent's own, however that is called."""
+
+    @property
+    def execute_blocking(self) -> Callable[..., Any]:
+        """Do what `execute` does and block, also for an async subject."""
+
+
 class OwnTools:
     """The tools of one life, by name: those of the scenario that stand for the agent's own."""
 
     def __init__(self, surroundings: Surroundings) -> None:
-        self._tools = {tool.contract.name: tool for tool in surroundings.tools}
+        tools = (cast("_Standing", tool) for tool in surroundings.tools)
+        self._tools = {tool.contract.name: tool for tool in tools}
 
     async def call(
         self,
@@ -110,7 +119,7 @@ class OwnTools:
         work: Callable[[], Any],
         signal: Any = None,
     ) -> Any:
-        """Do what `call` does, for an agent whose turns block.
+        """Do what `call` does where nothing is awaited: it blocks, and a loop on its thread too.
 
         Args:
             signal: tells the call to stop; None: nothing does.
@@ -118,11 +127,12 @@ class OwnTools:
         given, tool = self._standing_for(name, arguments, validated=False)
         if tool is None:
             return work()
-        return _value(tool.execute(given, call_id=call_id, work=work, signal=signal))
+        done = tool.execute_blocking(given, call_id=call_id, work=work, signal=signal)
+        return _value(done)
 
     def _standing_for(
         self, name: str, arguments: object, validated: bool
-    ) -> tuple[Mapping[str, Any], Tool | None]:
+    ) -> tuple[Mapping[str, Any], _Standing | None]:
         """Return the arguments, and the tool that the call goes through; None: it goes past."""
         given, tool = mapping_in(arguments), self._tools.get(name)
         if given is None or tool is None:

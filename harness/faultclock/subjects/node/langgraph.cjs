@@ -2,7 +2,7 @@
 //
 // The seam is around each tool. A graph without a checkpointer gets one that keeps what LangGraph's
 // own saver in memory has in the store of the scenario; one with a checkpointer keeps it. A run that
-// was interrupted goes on with Command, one that was cut off with null.
+// was interrupted goes on with Command, one that was cut off with null; a cancelled one is over.
 'use strict';
 const { refuse } = require('./world.cjs');
 const { json, observed, whyNot, kept, keep } = require('./seam.cjs');
@@ -135,7 +135,10 @@ class Life {
   /** Go on with a run that did not end, then answer. */
   async turn(text, how) {
     const begun = await this.graph.getState(this.options);
-    if (begun.tasks.length) {
+    const goesOn = begun.tasks.length && !this.cancelled;
+    this.cancelled = false;
+    how.signal.addEventListener('abort', () => { this.cancelled = true; }, { once: true });
+    if (goesOn) {
       const asked = begun.tasks.flatMap(task => task.interrupts ?? []);
       await this.run(asked.length ? { __interrupt__: asked } : null, how);
     }

@@ -83,16 +83,19 @@ def _in_one_life(
         return
     if retry is not None and code in retry.retryable and not earlier.is_good:
         return
-    allowed = "has no retry policy" if retry is None else f"does not retry {code or 'this'}"
+    if earlier.is_good:
+        why = "the first time was a success"
+        hint = "Keep each result when it comes: only what failed may be done again."
+    else:
+        allowed = "has no retry policy" if retry is None else f"does not retry {code or 'this'}"
+        why, hint = f"its contract {allowed}", "A reply that says failed may come after the effect."
     yield broken(
         also(model, "tools.effects.once"),
         call=execution.call,
-        expected=(
-            f"one effect of {execution.tool} for {execution.tool_call}: its contract {allowed}"
-        ),
+        expected=f"one effect of {execution.tool} for {execution.tool_call}: {why}",
         observed=f"the tool '{execution.tool}' ran again ({_how(first)})",
         events=(*earlier.events, *execution.events, again.effect.seq),
-        hint="A reply that says failed does not say that nothing was done.",
+        hint=hint,
     )
 
 

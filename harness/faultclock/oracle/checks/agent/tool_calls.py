@@ -194,7 +194,11 @@ def _judge_dropped(
     """
     for answer in history.answers:
         request = None if answer.next is None else answer.next.asked
-        if request is None:
+        before = answer.attempt.asked
+        if request is None or before is None:
+            continue
+        if not {str(it["content_sha256"]) for it in before.messages}.isdisjoint(request.quotes):
+            # The history is condensed, and what its words say of a result is not known.
             continue
         known = {item for wanted, given in _rounds(request.messages) for item in wanted + given}
         known |= {id_ for told in request.in_words for id_ in told["tool_call_ids"]}

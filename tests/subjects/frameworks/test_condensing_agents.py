@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from faultclock.run.prepare import prepare
+from faultclock.run.suite import run_one
+from tests.run.conftest import shipped_scenario
 from tests.subjects.frameworks.agents import broken_by
 
 _SUMMARIZES = """
@@ -55,16 +58,20 @@ _AGENTS = {
 }
 
 
-@pytest.mark.parametrize(
-    "scenario",
-    [
-        "resume-drift/closed-session-is-resumed",
-        "common/agents/limited-right-after-an-effect-in-each-step",
-    ],
-)
 @pytest.mark.parametrize("text", _AGENTS.values(), ids=_AGENTS)
-def test_an_agent_that_condenses_its_history_breaks_nothing_by_that(
-    text: str, scenario: str, tmp_path: Path
-) -> None:
-    """It has not lost what it summarised, and the model does not ask for the same again."""
+def test_what_an_agent_condenses_is_not_lost(text: str, tmp_path: Path) -> None:
+    """It has read what it summarises."""
+    scenario = "resume-drift/closed-session-is-resumed"
     assert broken_by(tmp_path / "agent.py", text, scenario) == set()
+
+
+@pytest.mark.parametrize("text", _AGENTS.values(), ids=_AGENTS)
+def test_the_model_goes_on_where_a_condensed_history_has_come(text: str, tmp_path: Path) -> None:
+    """It asks for each of three notes once, and does not begin again behind a summary."""
+    file = tmp_path / "agent.py"
+    scenario = "common/agents/limited-right-after-an-effect-in-each-step"
+    assert broken_by(file, text, scenario) == set()
+    trace = run_one(shipped_scenario(scenario), prepare(f"{file}:agent"), 0, isolate=True)
+    assert trace.footer.ending == "completed"
+    written = [event.payload["arguments"]["path"] for event in trace.of_kind("tool.called")]
+    assert written == ["notes.txt", "report.txt", "list.txt"]

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from faultclock.oracle.judge import judge
-from tests.oracle.common_model import common, found, verdict
-from tests.oracle.trace_builder import link, sha256
+from tests.oracle.common_model import found, verdict
+from tests.oracle.trace_builder import link
 from tests.oracle.turn_builder import TurnBuilder, value
 
 CANCELS = [{"id": "stop", "when": {"at": "1s"}, "scope": "turn"}]
@@ -459,110 +458,3 @@ def test_a_tool_that_a_workflow_asks_for_needs_no_call_of_a_model() -> None:
     nodes = [{"id": "fetch", "do": "tool", "tool": "ls"}]
     built = TurnBuilder(workflow={"nodes": nodes}).turn().runs("fetch").ends()
     assert verdict(built, "tools.asked-for") == "NOT_APPLICABLE"
-
-
-PATHS = {
-    "properties": {
-        "path": {"type": "string"},
-        "text": {"type": "string", "default": ""},
-        "mode": {"type": "string"},
-    }
-}
-
-
-@pytest.mark.parametrize(
-    ("first", "again", "said"),
-    [
-        ({}, {}, "PASS"),
-        # A framework fills in the defaults of the schema, in one of its paths or in both.
-        ({}, {"text": ""}, "PASS"),
-        ({"text": ""}, {}, "PASS"),
-        # The runtime adds an argument of its own, the same each time.
-        ({"mode": "x"}, {"mode": "x", "text": ""}, "PASS"),
-        ({"key": "k1"}, {"key": "k1"}, "PASS"),
-        # An effect that is asked for with other words is another one to whoever has it.
-        ({}, {"text": "once more"}, "FAIL"),
-        ({"key": "k1"}, {"key": "k2"}, "FAIL"),
-        ({"key": "k1"}, {}, "FAIL"),
-        ({}, {"mode": "x"}, "FAIL"),
-    ],
-)
-def test_a_call_that_runs_again_has_the_arguments_of_the_first_time(
-    first: dict[str, str], again: dict[str, str], said: str
-) -> None:
-    """But for those that the schema has as defaults: they say nothing new."""
-    crashes = [{"id": "killed", "at": "10s"}]
-    tools = ({"name": "ls", "input_schema": PATHS},)
-    built = TurnBuilder(crashes=crashes, tools=tools).turn().wants('c1 ls {"path": "a"}')
-    built.calls("c1", path="a", **first)
-    built.crashes().opens(resume=True).begins("ask/2").stores("read")
-    execution = built.calls("c1", path="a", **again)
-    built.replies(execution, "c1")
-    built.tells("c1", value()).says().ends()
-    finding = found(built, "tools.asked-for")
-    assert finding.verdict.value == said
-    if said == "FAIL":
-        assert finding.requirement == "COMMON-CONSENT-03"
-        assert finding.observed.startswith("it ran with {'path': 'a'")
-
-
-ASKED, SAID = sha256("My name is Ada."), sha256("Hello Ada.")
-
-
-def _goes_on_with(*requests: dict[str, object]) -> TurnBuilder:
-    """Return a session whose next life sends these requests in place of the whole history."""
-    tasks = ({"id": "ask"}, {"id": "again", "do": "restart"}, {"id": "next"})
-    built = TurnBuilder(tasks=tasks).opens().begins("ask/1", prompt="My name is Ada.")
-    built.says("Hello Ada.").stores()
-    built.ends(text="Hello Ada.").begins("again/1", "restart").ends()
-    built.life = 2
-    built.opens(resume=True).begins("next/1", prompt="And?").stores("read")
-    for request in requests:
-        built.messages[:] = request["messages"]  # type: ignore[call-overload]
-        built.says("Well.")
-        (*_, sent) = [event for event in built.events if event.kind == "http.request"]
-        sent.payload["quotes"] = request["quotes"]  # type: ignore[index]
-    return built.ends(text="Well.")
-
-
-def _message(role: str, sha256: str) -> dict[str, str]:
-    return {"role": role, "content_sha256": sha256}
-
-
-def test_a_history_that_is_summarised_is_not_lost() -> None:
-    """The agent asks for a summary of what it leaves out, and sends that with the rest."""
-    new = sha256("And?")
-    summary = {"messages": [_message("user", "5" * 64)], "quotes": [ASKED]}
-    rest = [_message("user", "6" * 64), _message("assistant", SAID), _message("user", new)]
-    built = _goes_on_with(summary, {"messages": rest, "quotes": []})
-    assert verdict(built, "resume.history") == "PASS"
-    in_words = {"messages": [_message("user", "5" * 64)], "quotes": [ASKED, SAID]}
-    assert verdict(_goes_on_with(in_words), "resume.history") == "PASS"
-
-
-@pytest.mark.parametrize("quotes", [[], [SAID], ["7" * 64]])
-def test_what_no_summary_covers_is_lost(quotes: list[str]) -> None:
-    """A quote of something else covers nothing, nor does one of a part of it."""
-    alone = {"messages": [_message("user", sha256("And?"))], "quotes": quotes}
-    assert verdict(_goes_on_with(alone), "resume.history") == "FAIL"
-
-
-def test_the_last_messages_alone_may_be_all_that_an_agent_sends() -> None:
-    """A limit in messages leaves the same as a loss, so neither is known."""
-    rest = [_message("assistant", SAID), _message("user", sha256("And?"))]
-    finding = found(_goes_on_with({"messages": rest, "quotes": []}), "resume.history")
-    assert finding.verdict.value == "INCONCLUSIVE"
-    assert finding.observed.startswith("it goes on with the last 1 of them")
-
-
-@pytest.mark.parametrize(("quotes", "lost"), [([], True), ([sha256("Say hello.")], False)])
-def test_a_result_may_be_told_in_a_condensed_history(quotes: list[str], lost: bool) -> None:
-    """The agent has put its words for the whole conversation in place of it."""
-    built = TurnBuilder().turn().wants("c1 ls").runs("c1")
-    built.messages[:] = [_message("user", "5" * 64)]
-    built.says("Done.")
-    (*_, sent) = [event for event in built.events if event.kind == "http.request"]
-    sent.payload["quotes"] = quotes  # type: ignore[index]
-    findings = judge(common(), built.ends(text="Done.").build()).findings
-    failed = [item for item in findings if item.verdict.value == "FAIL"]
-    assert [item.requirement for item in failed] == ["COMMON-RESULT-04"] * lost

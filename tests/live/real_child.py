@@ -53,6 +53,9 @@ class _Clock:
         """Sleep."""
         time.sleep(delay_ns / SECOND_NS)
 
+    def last_due_ns(self, _until_ns: int, /) -> None:
+        """Nothing is known of what waits."""
+
     def record(self, actor: str, kind: str, /, **payload: Any) -> int:
         """Write a fact; how many there were is of no use here."""
         line = json.dumps([self._number, self.now_ns, actor, kind, payload]) + "\n"

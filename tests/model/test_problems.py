@@ -233,6 +233,17 @@ def test_waits_at_two_lines_are_two_problems() -> None:
     assert {problem.code for problem in problems} == {"time.sleep(wait)"}
 
 
+def test_a_line_where_a_call_waited_once_and_once_did_not_is_one_problem() -> None:
+    """The same request that is sent too late, after a silence and after a refusal."""
+    notes, source = slept_at(20)
+    late = finding("T-WAIT-01", "a request was begun", source=source)
+    other = late.model_copy(update={"source": SourcePlace(file="client.py", line=30)})
+    silent, refused = run("silent", late, notes=notes), run("refused", late)
+    (problem,) = problems_of((silent, refused), (), model().requirements)
+    assert (problem.runs, problem.source) == (2, source)
+    assert len(problems_of((silent, run("elsewhere", other)), (), model().requirements)) == 2
+
+
 def test_the_serious_come_first_then_the_most_harmful_then_the_frequent() -> None:
     """A person mends from the top."""
     runs = (

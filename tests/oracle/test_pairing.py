@@ -122,6 +122,14 @@ def test_a_tool_call_is_found_by_its_tool_and_its_arguments() -> None:
     assert paired(shown, "interaction.shown") == ["c1", "c2"]
 
 
+def test_added_arguments_leave_a_call_what_it_is() -> None:
+    """A framework fills in what the schema of a tool has as defaults."""
+    built = asked_for('c1 ls {"path": "a"}', 'c2 ls {"path": "b"}')
+    built.calls("", "ls", path="b", text="")
+    built.calls("", "ls", path="a", text="")
+    assert paired(built, "tool.called") == ["c2", "c1"]
+
+
 def test_changed_arguments_fit_the_only_call_of_their_tool() -> None:
     """Of two calls it could be either, so it is neither."""
     one = asked_for('c1 ls {"path": "a"}')

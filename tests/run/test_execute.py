@@ -118,14 +118,15 @@ def test_copies_of_a_task_are_calls_of_their_own() -> None:
     assert returned == [(3_000_000_000, f"t/{copy}") for copy in (1, 2, 3)]
 
 
-def test_a_background_retry_is_still_seen_after_the_call() -> None:
-    """The world goes on for a while after the last call."""
+@pytest.mark.parametrize("after_s", [100, 900, 3_000])
+def test_a_background_retry_is_still_seen_after_the_call(after_s: int) -> None:
+    """The world goes on for a while after the last call, and until each timer has rung."""
     kept: list[asyncio.Task[None]] = []
 
     @provider_adapter(inline=True)
     async def forgetful(request: ProviderRequest) -> str:
         async def later() -> None:
-            await asyncio.sleep(100)
+            await asyncio.sleep(after_s)
             _, writer = await asyncio.open_connection("api.openai.com", 80)
             writer.close()
 
@@ -134,5 +135,5 @@ def test_a_background_retry_is_still_seen_after_the_call() -> None:
 
     trace = execute(small(), forgetful, 0)
     (connect,) = trace.of_kind("net.connect")
-    assert connect.at_ns == 100_000_000_000
+    assert connect.at_ns == after_s * 1_000_000_000
     assert connect.payload["call"] == "ask/1"

@@ -31,6 +31,10 @@ from faultclock.subjects.ports import CancelSignal
 #: How long the world goes on after the last call ended. A retry that a subject left running in
 #: the background shows itself in this time; the longest default wait is 160 s.
 SETTLE_NS = 600 * SECOND_NS
+#: How far a timer that still waits then may lie ahead: the world goes on until it has rung.
+_AHEAD_NS = 3_600 * SECOND_NS
+#: How long it goes on after that, so that what the timer leads to has begun.
+_RUNG_NS = SECOND_NS
 #: How the world ends code that waits: no outcome of a call.
 ENDS = (SimEscape, SimKilled, GeneratorExit)
 #: What `call.returned` says of an answer that has no text.
@@ -84,6 +88,10 @@ class Clock(Protocol):
 
     def pause(self, delay_ns: int, /) -> object:
         """Have the calling thread wait."""
+        ...
+
+    def last_due_ns(self, until_ns: int, /) -> int | None:
+        """Return the last time up to `until_ns` at which something waits to happen, if any."""
         ...
 
     def record(self, actor: str, kind: str, /, **payload: Any) -> int:
@@ -161,9 +169,17 @@ class Program:
 
     # ------------------------------------------------------------------ the run
 
-    def settling(self, settle_ns: int = SETTLE_NS) -> Until:
-        """Return how long the world goes on: no longer than the scenario lets it."""
-        return Until(min(self.kernel.now_ns + settle_ns, self.scenario.limits.virtual_time))
+    def settling(self, settle_ns: int = SETTLE_NS) -> Iterator[Until]:
+        """Yield how long the world goes on: no longer than the scenario lets it.
+
+        Each timer that still waits then rings once more, and no further one is waited for: of what
+        is done again and again there has been enough.
+        """
+        limit_ns = self.scenario.limits.virtual_time
+        yield Until(min(self.kernel.now_ns + settle_ns, limit_ns))
+        last_ns = self.kernel.last_due_ns(self.kernel.now_ns + _AHEAD_NS)
+        if last_ns is not None:
+            yield Until(min(last_ns + _RUNG_NS, limit_ns))
 
     @classmethod
     def check(cls, scenario: Scenario, binding: Binding) -> None:

@@ -23,6 +23,7 @@ from faultclock.fakes.provider.refusal_words import filled, truthful
 from faultclock.fakes.provider.script_check import check_script
 from faultclock.fakes.provider.transcript import Transcript
 from faultclock.fakes.wire.answer import Answer, ErrorFacts
+from faultclock.fakes.wire.condensed import Remembered
 from faultclock.fakes.wire.delivery import steps_of
 from faultclock.fakes.wire.dialect import Asked, Exchange, RateStanding
 from faultclock.fakes.wire.headers import merged, scrubbed, scrubbed_url
@@ -99,6 +100,7 @@ class ProviderState:
         kept: what its API keeps from one request to the next, by id.
         fitting: how many requests fitted each of the script's answers so far, by its place.
         spoken: what it answered to which conversation.
+        remembered: what was said in it.
     """
 
     injector: InjectorState = field(default_factory=lambda: InjectorState(attempts={}))
@@ -107,6 +109,7 @@ class ProviderState:
     kept: dict[str, Any] = field(default_factory=dict)
     fitting: dict[int, int] = field(default_factory=dict)
     spoken: Spoken = field(default_factory=dict)
+    remembered: Remembered = field(default_factory=Remembered)
 
 
 class FakeProvider:
@@ -147,7 +150,7 @@ class FakeProvider:
         id: str = "",
         streams: Streams | None = None,
     ) -> None:
-        self._dialect = dialect_named(script.dialect or DEFAULT_DIALECT)
+        self._dialect = dialect = dialect_named(script.dialect or DEFAULT_DIALECT)
         self._payloads = {**payloads, **script.payloads}
         self._objections = {name: self._payloads[name] for name in OBJECTIONS & payloads.keys()}
         # A fault that names one finds a conversation in which nothing is wrong.
@@ -156,11 +159,11 @@ class FakeProvider:
         self._script = script
         self._seed = seed
         self._wall_epoch_ns = wall_epoch_ns
-        self._state = state or ProviderState()
+        self._state = state = state or ProviderState()
         self._door = Doorkeeper(script, streams or Streams(seed), id or "first", self._state.memory)
         self.observant = observant
         self._transcript = (
-            Transcript(self._dialect, self._state.spoken, tools, offers=offers)
+            Transcript(dialect, state.spoken, state.remembered, tools, offers=offers)
             if observant
             else None
         )

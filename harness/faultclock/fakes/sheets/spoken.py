@@ -33,7 +33,7 @@ from faultclock.fakes.wire.dialect import Asked, Exchange, Heard, Shelf, Shown
 from faultclock.fakes.wire.event_stream import closed_object, json_object
 from faultclock.fakes.wire.http_server import HttpRequest
 from faultclock.fakes.wire.offered import demand_of
-from faultclock.fakes.wire.said import Said, SaidToolCall, led, said, token
+from faultclock.fakes.wire.said import Said, SaidToolCall, is_next, led, said, token
 from faultclock.model.scenario.fault import HttpDate
 from faultclock.model.scenario.payload import ErrorPayload
 from faultclock.model.scenario.provider_script import ProviderScript
@@ -110,6 +110,7 @@ class SpokenDialect:
         demand = demand_of(asked.body, asked.own)
         place = self._reader.turns(messages) - led(script, demand, self.chat(asked), asked.in_words)
         place += sum(it.left_out for it in asked.in_words)
+        place = max(place, asked.condensed.reached)
         says = said(script, exchange, messages, place, demand, toolless=asked.toolless)
         prompt = self._prompt(asked)
         scope = self._scope(asked, exchange, says, prompt)
@@ -147,6 +148,7 @@ class SpokenDialect:
                 for call in scope["calls"]
                 if not by_call
             ),
+            reached=place + (not by_call and is_next(script, says)),
             usage=usage if is_told else None,
             can_end=True if by_call else None,
         )

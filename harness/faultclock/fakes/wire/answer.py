@@ -33,6 +33,7 @@ class Answer:
         text: of a good answer that has one, also where a tool call is how it is said.
         by_tool: name of the tool whose call is how it is said; empty: none.
         tool_calls: what a good answer asks for: `id`, `name` and `arguments` of each.
+        reached: how many replies of the script there were with it.
         usage: tokens of a good answer, where it has them: `prompt_tokens`, `completion_tokens`
             and `total_tokens`.
         error: the error object that the body is, if it is one.
@@ -52,6 +53,7 @@ class Answer:
     text: str | None = None
     by_tool: str = ""
     tool_calls: tuple[Mapping[str, str], ...] = ()
+    reached: int = 0
     usage: Mapping[str, int] | None = None
     error: ErrorFacts | None = None
     ends: AnswerEnd | None = None

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from faultclock.fakes.wire.answer import Answer, ErrorFacts
+from faultclock.fakes.wire.condensed import Condensed
 from faultclock.fakes.wire.http_server import HttpRequest
 from faultclock.fakes.wire.in_words import InWords
 from faultclock.model.scenario.fault import AnswerEnd, AnswerEnds
@@ -74,6 +75,7 @@ class Asked:
         named: what it is called in a script, beside its method and its path.
         values: what an error repeats of it.
         in_words: what it says in words about tools that the model asked for.
+        condensed: what it has in place of earlier messages.
         own: names of the tools of the subject; what else it offers may stand for an answer.
         toolless: it offers no tools, and its subject offers what it has: none can be asked for.
     """
@@ -89,6 +91,7 @@ class Asked:
     named: tuple[str, ...] = ()
     values: Mapping[str, Any] = field(default_factory=dict)
     in_words: tuple[InWords, ...] = ()
+    condensed: Condensed = field(default_factory=Condensed)
     own: frozenset[str] = frozenset()
     toolless: bool = False
 

@@ -18,7 +18,7 @@ from typing import Any
 from faultclock.fakes.wire.event_stream import objects_in, text_in
 
 #: Who speaks as the model, and who is no part of the conversation.
-_MODEL, _ASIDE = frozenset({"assistant", "model"}), frozenset({"system", "developer"})
+MODEL, ASIDE = frozenset({"assistant", "model"}), frozenset({"system", "developer"})
 #: No scenario makes more messages; a caller that repeats itself for ever does, and is not read.
 _MESSAGES_MAX = 1_000
 
@@ -80,7 +80,7 @@ def keep(
         return
     *_, last = _blocks(chat)
     named = tuple((str(tool["id"]), str(tool["name"])) for tool in tools)
-    place = (len(last.text), _digest(last.text))
+    place = (len(last.text), digest(last.text))
     spoken.setdefault(last.head, {})[place] = Answered(call=call, tools=named)
 
 
@@ -88,7 +88,7 @@ def in_words(
     spoken: Spoken, chat: Sequence[Mapping[str, Any]], call: str | None
 ) -> tuple[InWords, ...]:
     """Return what a request says in words about tools that the model asked for."""
-    told = {id_ for message in chat for id_ in _asked_in(message)}
+    told = {id_ for message in chat for id_ in calls_in(message)}
     answers = (answer for place in spoken.values() for answer in place.values())
     if len(chat) > _MESSAGES_MAX or all(id_ in told for it in answers for id_, _ in it.tools):
         return ()
@@ -114,15 +114,15 @@ def _found(
                 left_out = answered is not owed
                 yield InWords(ids=ids, names=names, text=text, left_out=left_out)
         owed = known[-1].answered if whole and block.then is not None else None
-        if owed is not None and set(_asked_in(block.then)) & {id_ for id_, _ in owed.tools}:
+        if owed is not None and set(calls_in(block.then)) & {id_ for id_, _ in owed.tools}:
             owed = None
 
 
 def _known(spoken: Spoken, block: _Block) -> Iterator[_Known]:
     """Yield the answers to the beginning of a block, or to all of it, the shortest first."""
     text = block.text
-    for (end, digest), answered in sorted(spoken.get(block.head, {}).items()):
-        if text[end : end + 1] in ("", "\n") and _digest(text[:end]) == digest:
+    for (end, of), answered in sorted(spoken.get(block.head, {}).items()):
+        if text[end : end + 1] in ("", "\n") and digest(text[:end]) == of:
             yield _Known(end=end, answered=answered)
 
 
@@ -134,17 +134,17 @@ def _names(text: str, answered: Answered) -> bool:
 def _blocks(chat: Sequence[Mapping[str, Any]]) -> Iterator[_Block]:
     head, texts = hashlib.sha256(), list[str]()
     for message in chat:
-        if message.get("role") in _MODEL:
+        if message.get("role") in MODEL:
             yield _Block(head=head.hexdigest(), text="\n".join(texts), then=message)
-            said = repr((texts, text_of(message), sorted(_asked_in(message))))
+            said = repr((texts, text_of(message), sorted(calls_in(message))))
             head.update(said.encode("utf-8", "surrogatepass"))
             texts = []
-        elif message.get("role") not in _ASIDE:
+        elif message.get("role") not in ASIDE:
             texts.append(text_of(message))
     yield _Block(head=head.hexdigest(), text="\n".join(texts), then=None)
 
 
-def _asked_in(message: Mapping[str, Any] | None) -> set[str]:
+def calls_in(message: Mapping[str, Any] | None) -> set[str]:
     """Return the ids of the tool calls of a message."""
     calls = objects_in((message or {}).get("tool_calls"))
     return {text_in(call.get("id")) or "" for call in calls}
@@ -158,5 +158,6 @@ def text_of(message: Mapping[str, Any]) -> str:
     return text_in(content) or ""
 
 
-def _digest(text: str) -> str:
+def digest(text: str) -> str:
+    """Return the digest of a text, as a trace has it."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

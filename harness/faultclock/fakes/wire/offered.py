@@ -92,6 +92,11 @@ def offered_tools(body: Mapping[str, Any]) -> int:
     return sum(1 for _ in _tools(body))
 
 
+def names_of_tools(body: Mapping[str, Any]) -> str:
+    """Return the names of the tools in the body of a request, in one text; empty for none."""
+    return ",".join(sorted(_name(_held(tool)) or "" for tool in _tools(body)))
+
+
 def demand_of(body: Mapping[str, Any], own: Collection[str] = ()) -> Demand:
     """Return what a request demands of an answer that is a text.
 

@@ -119,6 +119,12 @@ def said(
     return _ended(whole, exchange.ends)
 
 
+def is_next(script: ProviderScript, says: Said) -> bool:
+    """Return whether what is said is a reply of the script, and does not only lead to one."""
+    names = {call.name for reply in script.replies for call in reply.tool_calls}
+    return not says.tool_calls or any(call.name in names for call in says.tool_calls)
+
+
 def split_text(text: str) -> tuple[str, ...]:
     """Return `text` in the pieces that a stream sends; joined they give it back."""
     return tuple(_TOKEN.findall(text))

@@ -15,7 +15,7 @@ from __future__ import annotations
 import hashlib
 import re
 import shlex
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from faultclock.model.error_model.error_model import Requirement
@@ -51,8 +51,6 @@ _DETAIL = re.compile(r" \([^()]*\)")
 _TIMES = re.compile(r"\b(?:once|twice)\b|# times\b")
 #: Scenarios of the inference: no file leads to them, so any other shows a problem better.
 _INFERRED = "infer/"
-
-
 #: See `_Seen.plainness`.
 _Plainness = tuple[bool, bool, int, int, int]
 
@@ -129,26 +127,30 @@ def _joined(groups: Mapping[str, _Group]) -> Mapping[str, _Group]:
     """Return the groups, those of one cause as one.
 
     A library that crashes at one line does so whoever called it: an exception that met no line of
-    the user's joins the same that did. A requirement may name another one, with which it is shown.
+    the user's joins the same that did. What is at a line where a call waited joins the same at that
+    line where none did. A requirement may name another one, with which it is shown.
     """
-    placed = {
-        where: key
-        for key, group in reversed(list(groups.items()))
-        if group.is_placed and (where := group.crashed_at)
-    }
-    groups = _folded(
-        groups,
-        {
-            key: placed.get(group.crashed_at or ("",), key)
-            for key, group in groups.items()
-            if not group.is_placed
-        },
+    groups = _housed(groups, lambda group: group.is_placed, lambda group: group.crashed_at)
+    groups = _housed(
+        groups, lambda group: not _waited_at(group.shown), lambda group: group.caused_at
     )
     leading = {group.demand.id: key for key, group in reversed(list(groups.items()))}
     return _folded(
         groups,
         {key: leading.get(group.demand.shown_with, key) for key, group in groups.items()},
     )
+
+
+def _housed(
+    groups: Mapping[str, _Group],
+    is_home: Callable[[_Group], bool],
+    at: Callable[[_Group], tuple[object, ...] | None],
+) -> Mapping[str, _Group]:
+    """Return the groups, each that is no home as a part of the first home at the same place."""
+    homes = {at(group): key for key, group in reversed(list(groups.items())) if is_home(group)}
+    homes.pop(None, None)
+    others = {key: at(group) for key, group in groups.items() if not is_home(group)}
+    return _folded(groups, {key: homes.get(where, key) for key, where in others.items()})
 
 
 def _folded(groups: Mapping[str, _Group], homes: Mapping[str, str]) -> dict[str, _Group]:
@@ -206,6 +208,14 @@ class _Group:
             return None
         at = raised.frames[-1]
         return raised.type, at.file, at.function, at.code or at.line
+
+    @property
+    def caused_at(self) -> tuple[object, ...] | None:
+        """The cause of its finding with the line that it points at; None where none is known."""
+        place = None if self.placed is None else _place(self.placed)[0]
+        if self.shown is None or self.shown.raised is not None or place is None:
+            return None
+        return *_cause(self.shown.finding), place.file, place.line
 
     @property
     def demand(self) -> Demand:
@@ -352,13 +362,8 @@ def _of_seeds(
         ]
         if of and finding.verdict in _DEVIATES:
             order, run = of[0]
-            yield _Seen(
-                finding=finding,
-                run=run,
-                order=order,
-                requirement=_demand(finding, requirements),
-                seeds=len(of),
-            )
+            demand = _demand(finding, requirements)
+            yield _Seen(finding=finding, run=run, order=order, requirement=demand, seeds=len(of))
 
 
 def _key(seen: _Seen) -> str:
@@ -369,16 +374,24 @@ def _key(seen: _Seen) -> str:
         place = _own(seen.raised.frames)
         where = () if place is None else (place.file, place.function, place.code or place.line)
         return _digest("raised", seen.raised.type, *where)
-    finding = seen.finding
+    return _digest(*_cause(seen.finding), *(_waited_at(seen) or ()))
+
+
+def _cause(finding: Finding) -> tuple[object, ...]:
+    """Return the rule that was broken and the cause, where none is named by what was observed."""
     observed = _QUOTED.sub("'…'", _headline(finding.observed))
     observed = _TIMES.sub("#", _NUMBER.sub("#", _ID.sub("#", _DETAIL.sub("", observed))))
-    cause = (finding.check, finding.requirement, finding.cause or observed)
-    waits = seen.run.notes.waits if seen.run.notes is not None else ()
-    lines = {(frame.file, frame.line) for wait in waits for frame in wait.frames if frame.own}
-    source = finding.source
-    if source is not None and (source.file, source.line) in lines:
-        return _digest(*cause, source.file, source.line)
-    return _digest(*cause)
+    return finding.check, finding.requirement, finding.cause or observed
+
+
+def _waited_at(seen: _Seen | None) -> tuple[object, ...] | None:
+    """Return the line that a finding points at, if a call waited there."""
+    if seen is None or seen.run.notes is None or (source := seen.finding.source) is None:
+        return None
+    frames = (frame for wait in seen.run.notes.waits for frame in wait.frames)
+    if (source.file, source.line) not in {(it.file, it.line) for it in frames if it.own}:
+        return None
+    return source.file, source.line
 
 
 def _digest(*parts: object) -> str:
@@ -438,11 +451,7 @@ def _headline(text: str) -> str:
 
     These are details: of threads that wait, of the first time.
     """
-    return text[: len(_QUOTED.sub(_blanked, text).partition("; ")[0])]
-
-
-def _blanked(quoted: re.Match[str]) -> str:
-    return " ".ljust(len(quoted[0]), "-")
+    return text[: len(_QUOTED.sub(lambda it: "-" * len(it[0]), text).partition("; ")[0])]
 
 
 def _error(raised: RaisedError) -> str:

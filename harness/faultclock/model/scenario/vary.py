@@ -85,10 +85,10 @@ class Vary(Value):
 
 
 class Settle(Value):
-    """After the faults stop, everything has to come to an end, and to a good one if it is new."""
+    """After the faults stop, everything has to come to an end, and in time to a good one."""
 
     faults_end: DurationNs
     """From this virtual time on no fault of a provider fires."""
     within: Annotated[DurationNs, Field(gt=0)] = 600 * SECOND_NS
-    """Each call has to end so long after that, or after its own start if that is later; and what
-    begins after that has to be answered."""
+    """Each call has to end so long after that, or after its own start if that is later. A call that
+    begins when that time is over has to be answered; until then a breaker may refuse it."""

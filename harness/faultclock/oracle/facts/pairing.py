@@ -8,6 +8,7 @@ in one place, so that every check reads ids as if they had been handed on.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from faultclock.model.trace.trace import Trace, TraceEvent
@@ -82,6 +83,8 @@ class _Pairing:
         fitting = [item for item in self._asked if item.tool == event.tool]
         if event.arguments is not None:
             same = [item for item in fitting if item.arguments == event.arguments]
+            # A runtime may have added some, such as the defaults of a schema.
+            same = same or [item for item in fitting if _adds_to(item.arguments, event.arguments)]
             # A person may have changed the arguments: then a tool that was asked for once will do.
             fitting = same or (fitting if len(fitting) == 1 else [])
         # A call of an earlier process may be what a later one goes on with.
@@ -92,6 +95,13 @@ class _Pairing:
         found = free[0] if free else own[-1]
         found.used_for.add(event.kind)
         return found.id
+
+
+def _adds_to(asked: object, executed: object) -> bool:
+    """Return whether a call was executed with all that it was asked for with, and more."""
+    if not isinstance(asked, Mapping) or not isinstance(executed, Mapping):
+        return False
+    return asked.items() <= executed.items()
 
 
 def _loaded(arguments: object) -> object:

@@ -57,7 +57,7 @@ class Calls(Program):
     def steps(self) -> Iterator[Step]:
         """Yield all calls at once: each begins at its time."""
         yield Asked(self.calls())
-        yield self.settling(self._settle_ns)
+        yield from self.settling(self._settle_ns)
 
     def ask(self, call: Call) -> Generator[Callable[[], Any], Any, Any]:
         """Ask for one answer."""

@@ -64,7 +64,7 @@ class ExtensionProgram(Program):
         before = _at_work()
         for task in self.scenario.tasks:
             yield Asked((self.agenda.call(task.id, task.do, task, at_ns=task.at),))
-        yield self.settling()
+        yield from self.settling()
         left = _at_work() - before
         threads = sum(isinstance(item, threading.Thread) for item in left)
         self._fact("residue", tasks=len(left) - threads, threads=threads)

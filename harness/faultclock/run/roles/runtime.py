@@ -99,7 +99,7 @@ class RuntimeProgram(Program):
             yield Join()
             if self.scenario.tasks[-1].do not in ("close", "restart") and self._has("close"):
                 yield Asked((self.agenda.call("close", "close"),))
-        yield self.settling()
+        yield from self.settling()
 
     def _process_starts(self) -> None:
         life, resume = self.kernel.life, self._surroundings.resume

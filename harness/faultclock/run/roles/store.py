@@ -124,7 +124,7 @@ class StoreProgram(Program):
                 return
         if last != "close" and self._can("close"):
             yield self._asked("close", "close", StoreArguments())
-        yield self.settling()
+        yield from self.settling()
 
     def _skip(self, task: Task) -> None:
         self.kept.skipped.add(task.id)

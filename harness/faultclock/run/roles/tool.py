@@ -63,7 +63,7 @@ class ToolProgram(Program):
         )
         self._executions = {call.id: f"t{number}" for number, call in enumerate(calls, start=1)}
         yield Asked(calls)
-        yield self.settling()
+        yield from self.settling()
 
     def seal(self) -> None:
         """Record the faults that no request of the tool met."""

@@ -150,6 +150,11 @@ class SimEnvironment(simpy.Environment):
         """Whether something that is not cancelled is due later."""
         return any(not entry[3]._cancelled for entry in self._queue)  # type: ignore[attr-defined]
 
+    def last_due_ns(self, until_ns: int) -> int | None:
+        """Return the last time up to `until_ns` at which something that stands is due."""
+        due = (int(entry[0]) for entry in self._queue if not entry[3]._cancelled)  # type: ignore[attr-defined]
+        return max((at_ns for at_ns in due if at_ns <= until_ns), default=None)
+
     def clear(self) -> None:
         """Forget everything that is scheduled."""
         self._queue.clear()

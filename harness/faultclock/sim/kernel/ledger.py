@@ -56,6 +56,10 @@ class Ledger:
         """Virtual time in nanoseconds from 0."""
         return self.env._now
 
+    def last_due_ns(self, until_ns: int) -> int | None:
+        """Return the last time up to `until_ns` at which something waits to happen, if any."""
+        return self.env.last_due_ns(until_ns)
+
     @property
     def wall_ns(self) -> int:
         """Wall-clock time of the world, in nanoseconds since 1970."""

@@ -176,6 +176,8 @@ _HTTP: dict[str, EventKind] = {
             {
                 "messages": list_of(Message),
                 "in_words": list_of(InWords),
+                "quotes": list_of(Sha256),
+                "reached": Count,
                 "tools": Count,
                 "counts": Flag,
             }

@@ -7,11 +7,12 @@ resume.history    the first request after it holds what was said before
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.error_model.turn_rules import ResumeRow, ResumeRules
+from faultclock.model.trace.trace import TraceEvent
 from faultclock.oracle.check import Verdicts, also, broken, check, held, otherwise
 from faultclock.oracle.checks.agent.turn_course import Said, judge_held, said_in, said_in_turn
 from faultclock.oracle.facts.history import History
@@ -149,6 +150,22 @@ def history_kept(history: History, model: ErrorModel) -> Verdicts:
             continue
         if any(item.crash is not None and item.number < life.number for item in history.lives):
             requirements = (*requirements, *also(model, "resume.history.crash"))
+        if _is_condensed(history, request, expected):
+            yield held(*requirements)
+            continue
+        left = _left_by_a_window(request, expected)
+        if left:
+            yield broken(
+                requirements,
+                call=request.call,
+                expected=f"the history of {len(expected)} messages goes on in life {life.number}",
+                observed=f"it goes on with the last {left} of them: an agent that limits its"
+                " history sends the same, and so does one that has lost the others",
+                events=(life.start.seq, request.seq),
+                hint="Is there a limit to the history, in messages or in tokens?",
+                inconclusive=True,
+            )
+            continue
         yield from judge_held(
             requirements,
             expected,
@@ -158,6 +175,36 @@ def history_kept(history: History, model: ErrorModel) -> Verdicts:
             events=(life.start.seq, request.seq),
             hint="Are the messages stored, read again, and sent?",
         )
+
+
+def _is_condensed(history: History, request: TraceEvent, expected: Sequence[Said]) -> bool:
+    """Return whether what is not sent as messages any more is quoted in the same turn.
+
+    An agent that condenses a long history asks for a summary of what it leaves out, or words one.
+    """
+    sent = set(said_in(request))
+    missing = [of for role, of in expected if role != "tool" and (role, of) not in sent]
+    turn = history.call(request.call)
+    asked = [item.asked for item in turn.attempts if item.asked is not None] if turn else []
+    quoted = {of for item in asked for of in item.quotes}
+    known = quoted | {of for item in asked for _, of in said_in(item)}
+    return not quoted.isdisjoint(missing) and known.issuperset(missing)
+
+
+def _left_by_a_window(request: TraceEvent, expected: Sequence[Said]) -> int:
+    """Return how many of the messages a request has, where these are the last; 0: all or none."""
+    sent = said_in(request)
+    found = (
+        count
+        for count in range(len(expected) - 1, 0, -1)
+        if any(sent[at : at + count] == list(expected[-count:]) for at in range(len(sent)))
+    )
+    return 0 if _holds(sent, expected) else next(found, 0)
+
+
+def _holds(sent: Sequence[Said], expected: Sequence[Said]) -> bool:
+    rest = iter(sent)
+    return all(item in rest for item in expected)
 
 
 def _is_stale(history: History, start: Call) -> bool:

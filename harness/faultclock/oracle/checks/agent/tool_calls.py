@@ -10,12 +10,14 @@ tools.paired     every tool call has one result, in the order in which the model
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.oracle.check import Verdicts, also, broken, check, held
 from faultclock.oracle.facts.history import History
 from faultclock.oracle.facts.tool_fates import arguments_of, digest, fits, is_fit
 from faultclock.oracle.facts.tool_messages import Message, results_of
+from faultclock.oracle.facts.turn_facts import Execution, ToolCall
 
 # ---------------------------------------------------------------------- tools.validated
 
@@ -105,8 +107,11 @@ def asked_for(history: History, model: ErrorModel) -> Verdicts:
             observed = f"no answer of the model has a call {execution.tool_call}"
         elif call.name != execution.tool:
             observed = f"the model asked for {call.name}"
-        elif given is not None and not _within(given, execution.arguments):
+        elif given is not None and not given.items() <= execution.arguments.items():
             observed = f"the model asked for {dict(given)!r}, not {dict(execution.arguments)!r}"
+        elif (first := _another(history, call, execution)) is not None:
+            before, now = dict(first.arguments), dict(execution.arguments)
+            observed = f"it ran with {before!r} first, and again with {now!r}"
         else:
             continue
         yield broken(
@@ -119,9 +124,21 @@ def asked_for(history: History, model: ErrorModel) -> Verdicts:
         )
 
 
-def _within(given: Mapping[str, object], executed: Mapping[str, object]) -> bool:
-    """Return whether what was given is what was executed, but for what a schema's default adds."""
-    return all(name in executed and executed[name] == value for name, value in given.items())
+def _another(history: History, call: ToolCall, execution: Execution) -> Execution | None:
+    """Return the first execution of a call where a later one adds other arguments than that did.
+
+    A framework fills in what the tool's schema has as defaults, and may do so in one path only.
+    """
+    first = call.executions[0]
+    script = history.tool_scripts.get(call.name)
+    known = {} if script is None else script.input_schema.get("properties")
+    defaults = {
+        name: part["default"]
+        for name, part in (known.items() if isinstance(known, Mapping) else ())
+        if isinstance(part, Mapping) and "default" in part
+    }
+    before: dict[str, Any] = {**defaults, **first.arguments}
+    return None if before == {**defaults, **execution.arguments} else first
 
 
 # ---------------------------------------------------------------------- tools.paired
@@ -177,7 +194,11 @@ def _judge_dropped(
     """
     for answer in history.answers:
         request = None if answer.next is None else answer.next.asked
-        if request is None:
+        before = answer.attempt.asked
+        if request is None or before is None:
+            continue
+        if not {str(it["content_sha256"]) for it in before.messages}.isdisjoint(request.quotes):
+            # The history is condensed, and what its words say of a result is not known.
             continue
         known = {item for wanted, given in _rounds(request.messages) for item in wanted + given}
         known |= {id_ for told in request.in_words for id_ in told["tool_call_ids"]}

@@ -1,9 +1,10 @@
-"""Liveness: once the faults have stopped, everything comes to an end, and what is new is answered.
+"""Liveness: once the faults have stopped, everything ends, and later calls are answered again.
 
 Safety is judged all along; this asks whether a subject ever finds out that the outage is over. A
 breaker that never closes, a cool-down that only grows and a lock that a failure left behind all
-look like patience until then. By when it has to be over is the scenario's word, as `settle`, and
-no sentence of an error model: without it nothing is judged.
+look like patience until then. A breaker may refuse calls while it cools down, and has closed when
+the time to settle is over. By when that is, is the scenario's word, as `settle`, and no sentence of
+an error model: without it nothing is judged.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ SETTLES = "liveness.settles"
 @check(
     SETTLES,
     title="Calls end after the faults are over",
-    says="Where a scenario says that its faults stop, each call ends in time after that, and"
-    " each that begins after that is answered.",
+    says="Where a scenario says that its faults stop, each call ends within the time to settle, and"
+    " each that begins after that time is answered.",
     unjudged="the scenario does not say when its faults are over, as `settle`",
 )
 def settles(history: History, _model: ErrorModel) -> Verdicts:
@@ -74,17 +75,17 @@ def _is_unknown(history: History, call: Call, due_ns: int) -> bool:
 
 def _fault(history: History, settle: Settle, call: Call, due_ns: int) -> tuple[str, str] | None:
     """Return what was expected and what happened; None where it settled."""
-    peace = format_duration(settle.faults_end)
+    peace, settled_ns = format_duration(settle.faults_end), settle.faults_end + settle.within
     within = format_duration(settle.within)
-    is_new = call.start.at_ns >= settle.faults_end
     ends = f"no fault fires from {peace} on: the call ends within {within}"
-    ends += " of its start" if is_new else " of that"
+    ends += " of its start" if call.start.at_ns >= settle.faults_end else " of that"
     if call.over is None:
         return ends, "it never ended"
     if call.over.at_ns > due_ns:
         late = format_duration(call.over.at_ns - due_ns)
         return ends, f"it ended at {format_duration(call.over.at_ns)}, {late} too late"
-    if is_new and call.is_turn and call.raised and not _is_disturbed(history, call):
+    is_late = call.start.at_ns >= settled_ns
+    if is_late and call.is_turn and call.raised and not _is_disturbed(history, call):
         began = format_duration(call.start.at_ns)
         expected = f"no fault fires from {peace} on: a call that begins at {began} is answered"
         return expected, "it ended with an error, and met no fault"

@@ -235,8 +235,11 @@ def _never_served(history: History, model: ErrorModel) -> Iterator[Violation]:
     replies = history.trace.header.scenario.provider.replies
     # Which answer of the conversation each good attempt was given.
     places = [
-        sum(message.get("role") in _MODEL for message in attempt.asked.messages)
-        + sum(told["left_out"] for told in attempt.asked.in_words)
+        max(
+            sum(message.get("role") in _MODEL for message in attempt.asked.messages)
+            + sum(told["left_out"] for told in attempt.asked.in_words),
+            attempt.asked.reached or 0,
+        )
         for call in history.calls
         for attempt in call.attempts
         if attempt.outcome == "ok" and attempt.asked is not None

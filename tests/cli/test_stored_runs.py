@@ -16,7 +16,8 @@ from faultclock.load.run_log import RunLog
 from faultclock.model.report.finding import Report, Verdict
 from faultclock.model.report.gate import Baseline, Deviation
 from faultclock.model.report.last_failed import made_of
-from faultclock.model.report.problems import problems_in, unproved_in
+from faultclock.model.report.problems import problems_in
+from faultclock.model.report.unproved import unproved_in
 from faultclock.render.html_text import html_report
 from tests.render import sample_report as sample
 

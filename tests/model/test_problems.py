@@ -9,7 +9,8 @@ import pytest
 from faultclock.model.error_model.error_model import Requirement
 from faultclock.model.error_model.harm import Harm
 from faultclock.model.report.finding import RunReport, SourcePlace, Verdict
-from faultclock.model.report.problems import problems_in, problems_of, unproved_in
+from faultclock.model.report.problems import problems_in, problems_of
+from faultclock.model.report.unproved import unproved_in
 from faultclock.model.trace.notes import Frame, RunNotes
 from tests.check.samples import FRAME, finding, model, noted, raised, report, run, slept_at
 

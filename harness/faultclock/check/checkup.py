@@ -12,7 +12,8 @@ from faultclock.check.running import Runs
 from faultclock.check.traits import traits_of
 from faultclock.model.report.checkup import CheckUp, LeftOut, Problem, TakenFor
 from faultclock.model.report.finding import Report
-from faultclock.model.report.problems import problems_in, unproved_in
+from faultclock.model.report.problems import problems_in
+from faultclock.model.report.unproved import unproved_in
 
 #: Who writes a source, and how the names of the APIs begin that are theirs or copies of theirs.
 _PROVIDERS = {

@@ -299,7 +299,8 @@ class _Told:
 
     def __call__(self, run: RunReport) -> None:
         """Look at one run that was judged."""
-        from faultclock.model.report.problems import hung_at, problems_of
+        from faultclock.model.report.problems import problems_of
+        from faultclock.model.report.unproved import hung_at
         from faultclock.render.checkup_text import problem_line
 
         if run.scenario.startswith(_INFERRED) and not self.infers:

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 
 from faultclock.cli.tables import Row, Table, in_one_line
 from faultclock.model.report.finding import Finding, Report, RunReport, Verdict
-from faultclock.model.report.problems import problems_in, unproved_in
+from faultclock.model.report.problems import problems_in
+from faultclock.model.report.unproved import unproved_in
 from faultclock.render.notes_text import place_text
 from faultclock.render.verdict_words import GLOSSARY, worst_first
 from faultclock.render.wording import short_time

@@ -14,7 +14,7 @@ from typing import Literal
 
 from faultclock.model.report.checkup import CheckUp, Problem
 from faultclock.model.report.finding import RequirementCoverage, RunReport, Verdict
-from faultclock.model.report.problems import hung_at
+from faultclock.model.report.unproved import hung_at
 from faultclock.model.scenario.service_host import would_answer
 from faultclock.model.trace.trace import CUT_SHORT
 from faultclock.render.finding_text import command_lines

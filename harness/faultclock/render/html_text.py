@@ -9,7 +9,8 @@ is opened, and any other shows it as it is. What makes the page self-contained a
 from __future__ import annotations
 
 from faultclock.model.report.finding import Report
-from faultclock.model.report.problems import problems_in, unproved_in
+from faultclock.model.report.problems import problems_in
+from faultclock.model.report.unproved import unproved_in
 from faultclock.render.gate import make_gate
 from faultclock.render.json_text import json_digest
 from faultclock.render.overview import make_overview

@@ -198,7 +198,7 @@ class _Group:
     def is_placed(self) -> bool:
         """Whether the exception that it is about met a line of the user's."""
         raised = None if self.shown is None else self.shown.raised
-        return raised is not None and _own(raised.frames) is not None
+        return raised is not None and own_frame(raised.frames) is not None
 
     @property
     def crashed_at(self) -> tuple[object, ...] | None:
@@ -264,36 +264,6 @@ def problems_in(report: Report) -> tuple[Problem, ...]:
         known=known,
         library=" and ".join(f"{name} {version}" for name, version in libraries.items()),
     )
-
-
-def unproved_in(report: Report) -> tuple[str, ...]:
-    """Return what proves nothing, one line for each reason, with how many situations it is for.
-
-    Runs that did not end come first: nothing else of the subject can be seen in them.
-    """
-    reasons: dict[str, dict[str, None]] = {}
-    for run in sorted(report.runs, key=lambda run: run.ending != "watchdog"):
-        if run.verdict is Verdict.INCONCLUSIVE:
-            reasons.setdefault(_unproved_reason(run), {})[run.title] = None
-    return tuple(
-        f"{next(iter(titles))}{f' and {len(titles) - 1} more' if len(titles) > 1 else ''}: {reason}"
-        for reason, titles in reasons.items()
-    )
-
-
-def _unproved_reason(run: RunReport) -> str:
-    if (frame := hung_at(run)) is not None:
-        return f"it did not end in real time, at {frame.file}:{frame.line}: {frame.code}"
-    found = [item for item in run.findings if item.verdict is Verdict.INCONCLUSIVE]
-    return next((_headline(item.reason or item.observed) for item in found), run.ending)
-
-
-def hung_at(run: RunReport) -> Frame | None:
-    """Return the innermost own line of a run that its limit of real time ended, if it is known."""
-    if run.ending != "watchdog" or run.notes is None:
-        return None
-    hanging = (_own(wait.frames) for wait in run.notes.waits if wait.hangs)
-    return next((frame for frame in hanging if frame is not None), None)
 
 
 def _rank(problem: Problem) -> tuple[bool, int, int, str]:
@@ -371,7 +341,7 @@ def _key(seen: _Seen) -> str:
     if seen.crash is not None:
         return _key(seen.crash)
     if seen.raised is not None:
-        place = _own(seen.raised.frames)
+        place = own_frame(seen.raised.frames)
         where = () if place is None else (place.file, place.function, place.code or place.line)
         return _digest("raised", seen.raised.type, *where)
     return _digest(*_cause(seen.finding), *(_waited_at(seen) or ()))
@@ -379,7 +349,7 @@ def _key(seen: _Seen) -> str:
 
 def _cause(finding: Finding) -> tuple[object, ...]:
     """Return the rule that was broken and the cause, where none is named by what was observed."""
-    observed = _QUOTED.sub("'…'", _headline(finding.observed))
+    observed = _QUOTED.sub("'…'", headline(finding.observed))
     observed = _TIMES.sub("#", _NUMBER.sub("#", _ID.sub("#", _DETAIL.sub("", observed))))
     return finding.check, finding.requirement, finding.cause or observed
 
@@ -440,13 +410,13 @@ def _problem(key: str, group: _Group, known: Collection[str]) -> Problem:
 def _title(seen: _Seen) -> str:
     if seen.raised is not None:
         return _error(seen.raised)
-    text = _headline(" ".join((seen.finding.observed or seen.requirement.sentence).split()))
+    text = headline(" ".join((seen.finding.observed or seen.requirement.sentence).split()))
     first = text.partition(" ")[0]
     # `json.JSONDecodeError` stays as it is written.
     return text[:1].upper() + text[1:] if first.isalpha() else text
 
 
-def _headline(text: str) -> str:
+def headline(text: str) -> str:
     """Return what was observed without what comes after a semicolon of ours.
 
     These are details: of threads that wait, of the first time.
@@ -461,7 +431,7 @@ def _error(raised: RaisedError) -> str:
 
 def _place(seen: _Seen) -> tuple[SourcePlace | None, str]:
     """Return the user's line to look at, and what stands there."""
-    frame = None if seen.raised is None else _own(seen.raised.frames)
+    frame = None if seen.raised is None else own_frame(seen.raised.frames)
     if frame is not None:
         return SourcePlace(file=frame.file, line=frame.line), frame.code
     source = seen.finding.source
@@ -486,7 +456,7 @@ def _lines_of(run: RunReport) -> Iterator[bool]:
         yield from (frame.own for frames in stacks for frame in frames)
 
 
-def _own(frames: Sequence[Frame]) -> Frame | None:
+def own_frame(frames: Sequence[Frame]) -> Frame | None:
     """Return the innermost line of the user's own."""
     return next((frame for frame in reversed(frames) if frame.own), None)
 

@@ -286,7 +286,8 @@ def test_a_value_of_a_programs_own_may_say_anything() -> None:
 
     read = describe_reply(reply_of(Own("timed out")))
     assert read["problem"] == "it has no text, and what else it says is not known"
-    for value in ({"choices": None}, {"why": "timed out", "message": "x"}, {}, [], 7):
+    of_boto3 = {"ResponseMetadata": {"HTTPStatusCode": 200}}
+    for value in ({"choices": None}, {"why": "x", "message": "y"}, of_boto3, {}, [], 7):
         assert "problem" not in describe_reply(reply_of(value))
 
 

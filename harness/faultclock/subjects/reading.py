@@ -27,8 +27,10 @@ _TEXTS = ("output_text", "text", "content", "output", "parts", "final_output", "
 _WRAPPERS = ("message", "answer", "reply", "response", "completion", "result", "data")
 #: The last events of the Responses API have the whole response, which says how it ended.
 _LAST_OF_RESPONSES = ("response.completed", "response.incomplete")
-#: Members of every provider's answers. A value without any of them is of a program's own making.
+#: Members in which providers have their answers, and others of theirs. A value without any of them
+#: is of a program's own making.
 _ENVELOPES = ("choices", "candidates", "content", "delta", "message", "output", "parts", "role")
+_BESIDE = ("ResponseMetadata", "object", "usage", "usageMetadata")
 #: Members that say of a value of a program's own that it is no whole answer: by being there and not
 #: empty, by being false, by a word that names no success.
 _FAILS = ("error", "errors", "exception", "failure", "failed", "is_error", "isError")
@@ -89,8 +91,8 @@ def what_is_unread(value: Any) -> dict[str, str]:
     try:
         if isinstance(_member(value, "error"), Mapping):
             return {"finish_reason": FAILED}
-        own = bool(value) and _is_container(value) and _first(value, _ENVELOPES) is None
-        own = own and not any(_has(value, name) for name in _ENVELOPES)
+        sent = any(_has(value, name) for name in (*_ENVELOPES, *_BESIDE))
+        own = _is_container(value) and not sent and bool(value)
     except Exception:  # noqa: BLE001 - as above
         return {}
     if not own or isinstance(value, list | tuple):

@@ -231,5 +231,5 @@ def test_what_a_subject_does_not_show_is_said_beside_its_passes() -> None:
     )
     report = small_report(run(Verdict.PASS, silent), run(Verdict.PASS, scenario="mine/two"))
     text = summary(report, io.StringIO(), quiet=True)
-    assert "not judged at all: 1 check, because the binding does not declare 'operator'" in text
+    assert "not judged: 1 check that needs a subject which declares 'operator'" in text
     assert "not judged" not in summary(small_report(run(Verdict.PASS)), io.StringIO())

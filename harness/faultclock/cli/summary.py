@@ -115,8 +115,10 @@ def _undeclared(report: Report) -> list[str]:
     if not missing:
         return []
     names = ", ".join(repr(name) for name in sorted(missing))
-    checks = count(len(set().union(*missing.values())), "check")
-    return [f"  not judged at all: {checks}, because the binding does not declare {names}"]
+    checks = set().union(*missing.values())
+    need = "needs" if len(checks) == 1 else "need"
+    said = f"{count(len(checks), 'check')} that {need} a subject which declares {names}"
+    return [f"  not judged: {said}"]
 
 
 def _crossings(report: Report) -> Iterator[str]:

@@ -30,7 +30,7 @@ def world_flags(function: FunctionT) -> FunctionT:
         multiple=True,
         metavar="TOOL",
         help="Tools of an agent that only read or compute, so that they may run twice: one name, or"
-        " several with commas.",
+        " several with commas; NAME=no for one that acts, whatever its name says.",
     )(function)
     return click.option(
         "--services",

@@ -24,7 +24,9 @@ from faultclock.subjects.foreign import Export, snake
 from faultclock.subjects.frameworks.known import FRAMEWORKS, Known, agent_of
 from faultclock.subjects.frameworks.life import Blocking, there
 from faultclock.subjects.frameworks.mcp_tools import McpClient, mcp_tools
+from faultclock.subjects.frameworks.own_tools import seems_to_read
 from faultclock.subjects.offline import LOADING_LIMIT_S, TooLongError, in_time, offline
+from faultclock.subjects.said import ACTS
 
 #: Names of functions that make an agent.
 _MAKES = re.compile(
@@ -77,22 +79,23 @@ class AgentTarget:
 
         Args:
             spec: how it was named, for messages.
-            only_read: names of those that only read or compute, as a person says.
+            only_read: names of those that only read or compute, as a person says; one that does
+                not, whatever its name says, ends with `ACTS`.
 
         Raises:
             SubjectError: nothing says which tools a server has, or it has no tool of such a name.
         """
         tools = (*self.tools(), *mcp_tools(self.servers(), services))
         names = [tool.name for tool in tools]
-        for name in only_read:
+        said = {name.removesuffix(ACTS): not name.endswith(ACTS) for name in only_read}
+        for name in said:
             if name not in names:
                 raise SubjectError(
                     f"{spec} has no tool {name!r}, of which you say that it only reads",
                     hint=f"its tools are {', '.join(names)}" if names else "it has no tools",
                 )
         return tuple(
-            tool.model_copy(update={"reads": True}) if tool.name in only_read else tool
-            for tool in tools
+            tool.model_copy(update={"reads": said.get(tool.name, tool.reads)}) for tool in tools
         )
 
     def remedies(self, tools: tuple[ToolScript, ...]) -> Mapping[str, str]:
@@ -146,6 +149,14 @@ class AgentTarget:
         """Return what it was taken for an agent with: its tools, and how it is run."""
         marks = {(True, False): " (needs a yes)", (False, True): " (only reads)"}
         names = ", ".join(f"{it.name}{marks.get((it.gated, it.reads), '')}" for it in tools)
+        guessed = [
+            tool.name
+            for tool in tools
+            if tool.reads and seems_to_read(tool.name, tool.description, tool.input_schema)
+        ]
+        if guessed:
+            one = guessed[0] if len(guessed) == 1 else "TOOL"
+            names += f"; if {'it' if len(tools) == 1 else 'one'} acts, say --reads {one}{ACTS}"
         none = "it is an agent in which no tools are found, so no call of one is judged"
         said = f"its own tools are {names}" if tools else none
         if self.answer_form:

@@ -7,6 +7,7 @@ my_client.py:ask@prompt,ollama          both
 my_client.py:ask@no-streams             it never asks for a stream
 my_agent.py:agent@services=hosts.yaml   that file has the other hosts that it may ask
 my_agent.py:agent@reads=divide          its tool `divide` only reads or computes
+my_agent.py:agent@reads=check_out=no    its tool `check_out` acts, whatever its name says
 app.mjs#ask                             a module for Node, and what it exports
 """
 
@@ -28,6 +29,8 @@ _MARK = "@"
 _SERVICES = "services="
 #: Begins each word that names a tool of an agent that only reads or computes.
 _READS = "reads="
+#: Ends the name of one that acts, whatever its name says.
+ACTS = "=no"
 _NO_WORD = re.compile(r"[,@]")
 _NO_NAME = re.compile(r"[^\w.-]|^$")
 _KINDS = (*FORMS, CLIENT, AGENT)
@@ -103,7 +106,7 @@ def said_of(
     Args:
         lacks: words for what it never does, of `ABILITY_WORDS`.
         services: the file with the other hosts that it may ask.
-        reads: tools of an agent that only read or compute.
+        reads: tools of an agent that only read or compute; with `ACTS` behind it, one that acts.
 
     Raises:
         UnknownNameError: `as_` is no kind of target.
@@ -113,7 +116,7 @@ def said_of(
         raise SubjectError(
             f"{services}: the name of this file has a comma or an @", hint="give it another name"
         )
-    odd = next((name for name in reads if _NO_NAME.search(name)), None)
+    odd = next((name for name in reads if _NO_NAME.search(name.removesuffix(ACTS))), None)
     if odd is not None:
         raise SubjectError(f"{odd!r} is no name of a tool", hint="write --reads divide,subtract")
     said = said_in(spec, as_, dialect)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,9 @@ from faultclock.oracle.judge import judge
 from faultclock.run.bind_scenario import agent_lacks
 from faultclock.run.prepare import prepare
 from faultclock.run.suite import run_one
+from faultclock.subjects.adopt import adopt
 from faultclock.subjects.binding import Binding
+from faultclock.subjects.frameworks.own_tools import seems_to_read
 from tests.run.conftest import shipped_scenario
 
 _LANGGRAPH = """
@@ -137,3 +140,40 @@ def test_a_number_that_a_framework_has_read_is_the_models(tmp_path: Path) -> Non
 def test_a_remedy_about_mcp_servers_is_for_agents_that_have_one(tmp_path: Path) -> None:
     """Others do not know what is meant."""
     assert "session_kwargs" not in _prepared(tmp_path, _LANGGRAPH).remedies["COMMON-END-01"]
+
+
+_NUMBERS = {"properties": {"a": {"type": "integer"}, "b": {"type": "number"}}}
+_ITEM = {"properties": {"item": {"type": "string"}}}
+
+
+@pytest.mark.parametrize(
+    ("name", "description", "schema", "reads"),
+    [
+        ("get_weather", "Return the weather.", _ITEM, True),
+        ("listFiles", "", _ITEM, True),
+        ("multiply", "Multiply two numbers.", _NUMBERS, True),
+        ("add", "Adds a and b.", _NUMBERS, True),
+        ("add", "Add an item to the cart.", _ITEM, False),
+        ("check_out", "Return the receipt.", _ITEM, False),
+        ("get_refund", "Refunds the last order.", _ITEM, False),
+        ("list_item", "Puts an item up for sale.", _ITEM, False),
+        ("buy", "Return the receipt.", _ITEM, False),
+        ("get_updates", "Return what was updated.", _ITEM, True),
+    ],
+)
+def test_what_is_written_of_a_tool_says_whether_it_seems_to_read(
+    name: str, description: str, schema: dict[str, Any], reads: bool
+) -> None:
+    """By the first word of its name, unless its description begins with what it does."""
+    assert seems_to_read(name, description, schema) is reads
+
+
+def test_a_tool_whose_name_misleads_is_said_to_act(tmp_path: Path) -> None:
+    """What it repeats after a crash is found then, and the page says how to say it."""
+    text = _LANGGRAPH.replace("divide", "get_price").replace("roll_dice", "count_dice")
+    assert agent_lacks(shipped_scenario(_AFTER_A_CRASH), _prepared(tmp_path, text)) is not None
+    acts = _prepared(tmp_path, text, "@reads=count_dice=no")
+    assert [tool.reads for tool in acts.own_tools or ()] == [False, True]
+    assert _REPEATED in _broken(acts, _AFTER_A_CRASH)
+    because = adopt(f"{tmp_path / 'mine.py'}:agent").taken_for.because
+    assert because.endswith("get_price (only reads); if one acts, say --reads TOOL=no")

@@ -7,6 +7,7 @@ streams shows nothing about a client that never asks for one. Such scenarios are
 
 from __future__ import annotations
 
+from faultclock.model.scenario.fault import AnswerEnds
 from faultclock.model.scenario.scenario import Scenario
 from faultclock.run.bind_scenario import agent_lacks, cannot_be_said
 from faultclock.run.fit_agent import needs_a_stream
@@ -61,6 +62,8 @@ def _beyond(scenario: Scenario, binding: Binding, abilities: Abilities) -> tuple
                 "none was seen: a call past the agent's framework is not observed",
             )
         return ("tool calls", "the target offers the model no tools, or calls none")
+    if _pauses(scenario) and (binding.own_tools is not None or not abilities.tools):
+        return ("paused answers", "only tools of the provider's own pause, and none is known")
     if not abilities.approvals and _needs_approvals(scenario):
         return ("approvals", "the target calls tools without asking a person")
     if not abilities.sessions and _needs_sessions(scenario):
@@ -80,6 +83,16 @@ def _needs_tools(scenario: Scenario) -> bool:
     provider = scenario.provider
     asks = provider.tool_calls or any(reply.tool_calls for reply in provider.replies)
     return scenario.role in ("provider_adapter", "runtime") and bool(asks)
+
+
+def _pauses(scenario: Scenario) -> bool:
+    """Return whether an answer is paused, as one that makes use of the provider's own tools may be.
+
+    ("Handling stop reasons", pause_turn: https://docs.anthropic.com/en/api/handling-stop-reasons;
+    anthropics/anthropic-sdk-python#1170, read 2026-11-29)
+    """
+    answers = (rule.then for rule in scenario.provider.faults)
+    return any(isinstance(it, AnswerEnds) and it.how == "paused" for it in answers)
 
 
 def _needs_approvals(scenario: Scenario) -> bool:

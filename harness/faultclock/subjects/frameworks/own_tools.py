@@ -18,11 +18,21 @@ from faultclock.model.scenario.tool_script import ToolScript
 from faultclock.subjects.ports import Surroundings, Tool, ToolProblem
 from faultclock.subjects.schemas import misfit
 
-#: The first word of the name of a tool that only reads, in any spelling; to add is to calculate
-#: where nothing is said to be added. All others may have an effect, unless a person says otherwise.
+#: The first word of the name of a tool that only reads, in any spelling. All others may have an
+#: effect, unless a person says otherwise.
 _READS = re.compile(
-    r"(get|read|list|search|find|fetch|look_?up|query|show|count|check|describe|current|calculate"
-    r"|calc|weather|web_?search|retrieve)(_|[A-Z]|$)|(add|subtract|multiply|divide)$"
+    r"(get|read|list|search|find|fetch|look_?up|query|show|count|describe|current|calculate|calc"
+    r"|weather|web_?search|retrieve)(_|[A-Z]|$)"
+)
+#: What a tool is called that calculates, where it is given nothing but numbers.
+_CALCULATES = re.compile(r"add|subtract|multiply|divide")
+_NUMBERS = ("integer", "number")
+#: A description that begins so is of a tool that acts, whatever its name says.
+_ACTS = re.compile(
+    r"\W*(add|append|book|buy|cancel|change|charge|create|delete|insert|make|mark|order|pay|place"
+    r"|post|publish|purchase|put|refund|remove|reserve|save|send|set|start|stop|store|submit"
+    r"|transfer|update|write)(e?s)?\b",
+    re.IGNORECASE,
 )
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 #: What a function raises for each problem that a tool can have, by its code.
@@ -48,19 +58,28 @@ def own_tool(
 
     Args:
         gated: whether the framework asks for an approval before it calls it.
-        reads: whether it has no effect on the world; None: as its name says.
+        reads: whether it has no effect on the world; None: as its name and description say.
         through: what the model has to call first, to be offered it: `ToolScript.through`.
     """
     if _NAME.fullmatch(name) is None:
         return None
+    given = json.loads(json.dumps(schema or {"type": "object"}))
     return ToolScript(
         name=name,
         description=description or name,
-        input_schema=json.loads(json.dumps(schema or {"type": "object"})),
+        input_schema=given,
         gated=gated,
-        reads=bool(_READS.match(name)) if reads is None else reads,
+        reads=seems_to_read(name, description or "", given) if reads is None else reads,
         through=through,
     )
+
+
+def seems_to_read(name: str, description: str, schema: Mapping[str, Any]) -> bool:
+    """Return whether a tool has no effect on the world, by all that is written of it."""
+    if _CALCULATES.fullmatch(name):
+        parts = schema.get("properties", {}).values()
+        return all(part.get("type") in _NUMBERS for part in parts)
+    return bool(_READS.match(name)) and not _ACTS.match(description)
 
 
 def way(name: str, **arguments: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import takewhile
@@ -31,6 +32,8 @@ _NO_WORDS = " \t\r\n.…\ufffd"
 _SHOWN = 60
 #: The same, where more is said after it, so that a title holds all of it.
 _SHOWN_BRIEFLY = 24
+#: By its first word a text is known that a program words for all failures.
+_WORD = re.compile(r"\w+")
 #: How an answer can end that is well-formed and not whole, in words.
 _ENDS = {
     "length": "was cut at its limit of length",
@@ -334,8 +337,10 @@ def admitted(history: History, model: ErrorModel) -> Verdicts:
         ):
             which = "every attempt" if len(reply.request.attempts) > 1 else "the only attempt"
             violation = _passed_on(reply, requirements, f"{which} failed: {reply.last.signal}")
-            # One line of a program returns its own words for every failure.
-            yield replace(violation, cause=f"a failed call returned {_quoted(reply.end)}")
+            # One line of a program returns its own words for every failure, and that in them.
+            words = _WORD.search(reply.end.text or "")
+            said = f"{words[0]!r} and more" if words else _quoted(reply.end)
+            yield replace(violation, cause=f"a failed call returned {said}")
 
 
 def _is_the_providers(reply: _Reply, history: History) -> bool:

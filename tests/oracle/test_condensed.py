@@ -32,13 +32,29 @@ def _message(role: str, sha256: str) -> dict[str, str]:
     return {"role": role, "content_sha256": sha256}
 
 
-def test_a_history_that_is_summarised_is_not_lost() -> None:
-    """The agent asks for a summary of what it leaves out, and sends that with the rest."""
+@pytest.mark.parametrize(("holds", "seen"), [(True, "PASS"), (False, "FAIL")])
+def test_a_history_that_is_summarised_is_not_lost(holds: bool, seen: str) -> None:
+    """The agent asks for a summary of what it leaves out, and sends that with the rest.
+
+    A summary that no later request holds saves nothing.
+    """
     new = sha256("And?")
     summary = {"messages": [_message("user", "5" * 64)], "quotes": [ASKED]}
     rest = [_message("user", "6" * 64), _message("assistant", SAID), _message("user", new)]
-    built = _goes_on_with(summary, {"messages": rest, "quotes": []})
-    assert verdict(built, "resume.history") == "PASS"
+    quotes = [sha256("Well.")] if holds else []
+    built = _goes_on_with(summary, {"messages": rest, "quotes": quotes})
+    assert verdict(built, "resume.history") == seen
+
+
+def test_a_summary_that_the_agent_drops_hides_no_loss() -> None:
+    """It asks for one, and sends the next question alone."""
+    summary = {"messages": [_message("user", "5" * 64)], "quotes": [ASKED, SAID]}
+    alone = {"messages": [_message("user", sha256("And?"))], "quotes": []}
+    assert verdict(_goes_on_with(summary, alone), "resume.history") == "FAIL"
+
+
+def test_a_history_in_the_words_of_the_agent_is_not_lost() -> None:
+    """It makes no request for them."""
     in_words = {"messages": [_message("user", "5" * 64)], "quotes": [ASKED, SAID]}
     assert verdict(_goes_on_with(in_words), "resume.history") == "PASS"
 

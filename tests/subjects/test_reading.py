@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum, auto
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 from unittest.mock import MagicMock
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from openai.types.chat import ChatCompletion
 
 from faultclock.subjects.outcome import describe_reply
 from faultclock.subjects.ports import Reply, ToolCall
-from faultclock.subjects.reading import StreamedReply, piece_of, reply_of
+from faultclock.subjects.reading import StreamedReply, UnclearReply, piece_of, reply_of
 
 #: Members that answers have: a value that has some of them is nearly one.
 MEMBERS = (
@@ -73,7 +75,7 @@ def test_no_value_makes_the_reader_raise(value: Any) -> None:
     if isinstance(read, Reply):
         assert isinstance(read.text, str)
         assert read.finish_reason is None or isinstance(read.finish_reason, str)
-        assert "problem" not in describe_reply(read)
+        assert type(read) is UnclearReply or "problem" not in describe_reply(read)
 
 
 @given(st.lists(JSON, max_size=5))
@@ -202,7 +204,6 @@ def test_the_tools_that_an_answer_asks_for_are_read() -> None:
         {"choices": [{"message": None}]},
         {"candidates": None},
         {"error": {"message": "overloaded"}},
-        {"content": None},
         MagicMock(),
     ],
 )
@@ -228,6 +229,27 @@ class Failure:
     reason: str
 
 
+@dataclass
+class Truncated:
+    """What a program returns where it has half of an answer."""
+
+    text: str
+
+
+class State(Enum):
+    """How an answer ended."""
+
+    WHOLE = auto()
+    CUT = auto()
+
+
+class Named(NamedTuple):
+    """A pair whose members have names."""
+
+    text: str
+    ok: bool
+
+
 @pytest.mark.parametrize(
     ("value", "text", "reason"),
     [
@@ -244,7 +266,7 @@ class Failure:
         (Result("Hi", status="cut off"), "Hi", "cut off"),
         (Result("Hi", status="Completed"), "Hi", None),
         (Result("Hi"), "Hi", None),
-        (Failure("timed out"), "", "timed out"),
+        (Failure("timed out"), "", "error"),
         (ValueError("no answer"), "", "error"),
         # What stands beside an answer, or before a failure.
         (("Hi", None), "Hi", None),
@@ -253,13 +275,23 @@ class Failure:
         (("Hi", "APITimeoutError: timed out"), "Hi", "APITimeoutError: timed out"),
         (("Hi", "gpt-5-mini"), "Hi", None),
         (("Hi", 3), "Hi", None),
-        ((None, "timed out"), "timed out", "error"),
-        ((None, None, "timed out"), "timed out", "error"),
+        ((None, "timed out"), "", "timed out"),
+        ((None, None, "timed out"), "", "timed out"),
         ((None, ValueError("no answer")), "", "error"),
-        ((False, "timed out"), "timed out", "error"),
+        ((False, "timed out"), "", "timed out"),
+        (("Hi", State.CUT), "Hi", "CUT"),
+        (("ok", "Hi"), "Hi", None),
+        (("gpt-5-mini", "Hi"), "Hi", None),
+        (Named("Hi", ok=False), "Hi", "error"),
+        (Named("Hi", ok=True), "Hi", None),
+        (Truncated("Hi"), "Hi", "error"),
+        ({"content": "Hi", "status": "truncated"}, "Hi", "truncated"),
+        ({"content": "Hi", "status": "ok"}, "Hi", None),
+        ({"message": "Hi", "finish_reason": "success"}, "Hi", None),
+        ({"text": "Hi", "state": State.WHOLE}, "Hi", None),
+        ({"text": "Hi", "warnings": ["the stream was incomplete"]}, "Hi", None),
         (({"text": "Hi"}, "timed out"), "Hi", "timed out"),
         ((chat("Hi", "length"), "timed out"), "Hi", "length"),
-        ((True, "Hi"), "Hi", None),
     ],
     ids=repr,
 )
@@ -270,11 +302,43 @@ def test_a_value_says_that_it_is_a_failure(value: Any, text: str, reason: str | 
 
 
 @pytest.mark.parametrize(
-    "value", [{"text": None, "finish_reason": "stop"}, {"answer": None, "cost": 3}, Result()]
+    "value",
+    [{"content": None}, {"text": None, "finish_reason": "stop"}, {"answer": None}, Result()],
 )
 def test_a_value_without_its_text_is_no_answer(value: Any) -> None:
     """It is as if the program had returned None."""
     assert reply_of(value) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "what"),
+    [
+        (("Hi", True), "a bool"),
+        ((False, "Hi"), "False before it"),
+        ((None, "Hi"), "None before it"),
+        (("Hi", "openai"), "a str"),
+        ({"text": "Hi", "status": "delivered"}, "status"),
+        ({"text": "Hi", "is_draft": False}, "is_draft"),
+        ({"text": "Hi", "partial": "no"}, "partial"),
+        ({"text": "Hi", "detail": "see the log"}, "detail"),
+    ],
+    ids=repr,
+)
+def test_what_is_said_beside_a_text_may_not_be_known(value: Any, what: str) -> None:
+    """The text is the answer; where that is not whole, nothing is shown."""
+    read = describe_reply(reply_of(value))
+    assert read["text"] == "Hi"
+    assert read["problem"] == f"what it says with {what} is not known"
+    assert read["type"] == type(value).__name__
+
+
+def test_what_an_object_of_a_library_says_is_known_by_its_own_reader() -> None:
+    """Its members are not the program's words."""
+    message = {"role": "assistant", "content": "Hi"}
+    choice = {"index": 0, "message": message, "finish_reason": "stop"}
+    whole = {"id": "x", "object": "chat.completion", "created": 1, "model": "m"}
+    read = reply_of(ChatCompletion.model_validate({**whole, "choices": [choice]}))
+    assert read == Reply("Hi", (), "stop")
 
 
 def test_a_value_of_a_programs_own_may_say_anything() -> None:
@@ -293,8 +357,8 @@ def test_a_value_of_a_programs_own_may_say_anything() -> None:
 
 def test_an_error_beside_a_text_has_no_place_of_this_machine() -> None:
     """It may hold the address of an object, which differs in each process."""
-    read = describe_reply(reply_of(("Hi", "<Client object at 0x7f31c0a1b2d0> is closed")))
-    assert read["finish_reason"] == "<Client object at 0x…> is closed"
+    read = describe_reply(reply_of(("Hi", "error: <Client object at 0x7f31c0a1b2d0>")))
+    assert read["finish_reason"] == "error: <Client object at 0x…>"
 
 
 def test_an_empty_message_is_an_empty_answer() -> None:

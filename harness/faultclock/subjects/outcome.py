@@ -19,7 +19,7 @@ from faultclock.model.finish_reasons import is_usual_end
 from faultclock.model.secrets import SECRET, without_named_secrets, without_secrets
 from faultclock.subjects.accidents import is_accident
 from faultclock.subjects.ports import Reply, RunResult
-from faultclock.subjects.reading import what_is_unread
+from faultclock.subjects.reading import UnclearReply, what_is_unread
 
 #: How a binding names class and code of exceptions that do not carry them.
 Classify = (
@@ -116,7 +116,10 @@ def describe_reply(value: Any) -> dict[str, Any]:
         try:
             if issubclass(type(value.text), str):
                 reply = _reply(value.text, _tool_calls(value.tool_calls))
-                return {**reply, **_unusual_end(reply, value.finish_reason)}
+                odd = {}
+                if issubclass(kind, UnclearReply):
+                    odd = {"type": _qualified(value.kind), "problem": value.unclear}
+                return {**reply, **_unusual_end(reply, value.finish_reason), **odd}
         except BaseException as failure:  # noqa: BLE001 - what is handed over may raise anything
             problem = f"the reply cannot be read: {_qualified(type(failure))}"
             return {**_reply(None, []), "type": _qualified(kind), "problem": problem}

@@ -9,44 +9,36 @@ passed on as an answer.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from faultclock.subjects.ports import Reply, ToolCall
+from faultclock.subjects.remarks import (
+    ERROR_STATUS,
+    FAILED,
+    Remarks,
+    is_a_remark,
+    is_of_a_library,
+    remarks_beside,
+    remarks_in,
+)
 
 #: Stands for the reason of an end that never came.
 NO_REASON = "missing"
-#: Stands for the reason of what a program returns in place of an answer.
-FAILED = "error"
-
 #: Members that hold an answer, the ones first that say so most clearly.
-_TEXTS = ("output_text", "text", "content", "output", "parts", "final_output", "answer")
+_TEXTS = ("output_text", "text", "content", "output", "parts", "final_output")
 #: Members that hold something with an answer in it.
 _WRAPPERS = ("message", "answer", "reply", "response", "completion", "result", "data")
 #: The last events of the Responses API have the whole response, which says how it ended.
 _LAST_OF_RESPONSES = ("response.completed", "response.incomplete")
-#: Members in which providers have their answers, and others of theirs. A value without any of them
-#: is of a program's own making.
-_ENVELOPES = ("choices", "candidates", "content", "delta", "message", "output", "parts", "role")
-_BESIDE = ("ResponseMetadata", "object", "usage", "usageMetadata")
-#: Members that say of a value of a program's own that it is no whole answer: by being there and not
-#: empty, by being false, by a word that names no success.
-_FAILS = ("error", "errors", "exception", "failure", "failed", "is_error", "isError")
-_CUTS = ("truncated", "is_truncated", "partial", "incomplete")
-_SUCCEEDS = ("ok", "success", "succeeded", "complete", "is_complete")
-_STATES = ("status", "state", "reason")
-_SUCCESSES = frozenset(
-    {
-        *("ok", "success", "succeeded", "successful", "stop"),
-        *("complete", "completed", "done", "finished", "answered"),
-    }
+#: Members of the answers of providers. A value without any of them is of a program's own making.
+_OF_PROVIDERS = (
+    *("choices", "candidates", "delta", "parts", "role", "response_metadata"),
+    *("ResponseMetadata", "object", "usageMetadata", "usage_metadata"),
 )
-#: From here on a status of HTTP is an error.
-_ERROR_STATUS = 400
-#: The name of a model or an identifier, which says nothing of how an answer ended.
-_NAME = re.compile(r"\S*[\d/-]\S*")
+#: Members in which providers have more than a text.
+_OF_BOTH = ("content", "message", "output")
 _REASONS = ("finish_reason", "stop_reason", "done_reason", "finishReason", "stopReason")
 #: The tools that an answer asks for, in OpenAI's spelling and in that of Mistral's SDK for Node.
 _TOOL_CALLS = ("tool_calls", "toolCalls")
@@ -82,6 +74,19 @@ def reply_of(value: Any) -> Any:
         return value
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnclearReply(Reply):
+    """An answer beside which a program says what is not known.
+
+    Attributes:
+        kind: the type of the value that was returned.
+        unclear: what of it may say that the answer is not whole.
+    """
+
+    kind: type
+    unclear: str
+
+
 def what_is_unread(value: Any) -> dict[str, str]:
     """Return what a trace says of a value in which `reply_of` has found no text.
 
@@ -91,13 +96,10 @@ def what_is_unread(value: Any) -> dict[str, str]:
     try:
         if isinstance(_member(value, "error"), Mapping):
             return {"finish_reason": FAILED}
-        sent = any(_has(value, name) for name in (*_ENVELOPES, *_BESIDE))
-        own = _is_container(value) and not sent and bool(value)
+        own = _is_own(value) and bool(value)
     except Exception:  # noqa: BLE001 - as above
         return {}
-    if not own or isinstance(value, list | tuple):
-        return {}
-    return {"problem": "it has no text, and what else it says is not known"}
+    return {"problem": "it has no text, and what else it says is not known"} if own else {}
 
 
 def piece_of(value: Any) -> str:
@@ -204,44 +206,55 @@ class StreamedReply:
 
 def _read(value: Any) -> Any:
     if isinstance(value, tuple):
-        return _read_of_several(value)
+        named = getattr(value, "_asdict", None)
+        return _read_of_several(value) if named is None else _read(named())
     answer = _unpacked(value)
     if answer is None or isinstance(_member(answer, "error"), Mapping):
         return value
-    failure = _failure(answer)
+    own = _is_own(answer)
+    said = remarks_in(answer, (*_TEXTS, *_WRAPPERS), own=own)
     holder = _holder(answer)
     calls = _calls(holder) or _calls(answer)
     text = _text(holder, _DEPTH_MAX)
-    if text is None and (calls or failure):
+    if text is None and (calls or said.fails):
         text = ""
-    if text is None and _has_no_text(answer):
+    if text is None and own and _has_no_text(answer):
         return None
     if text is None and not _is_empty_message(holder):
         return value
     # A message without content is an empty answer; an envelope without a message is none.
-    return Reply(text or "", calls, failure or _finish_reason(answer), _tokens(answer))
+    reason = said.fails or (None if own else _finish_reason(answer))
+    reply = Reply(text or "", calls, reason, _tokens(answer))
+    return _with(reply, said, value)
 
 
-def _failure(answer: Any) -> str | None:
-    """Return in what word a value says that it is no whole answer; None where it does not."""
-    if any(_member(answer, name) for name in (*_FAILS, *_CUTS)):
-        return FAILED
-    if any(_member(answer, name) is False for name in _SUCCEEDS):
-        return FAILED
-    status = _first(answer, ("status_code", "status"))
-    if isinstance(status, int) and status >= _ERROR_STATUS:
-        return FAILED
-    if any(_has(answer, name) for name in _ENVELOPES):
-        return None
-    said = (getattr(word := _member(answer, name), "value", word) for name in _STATES)
-    words = (word for word in said if isinstance(word, str) and word)
-    return next((word for word in words if word.lower() not in _SUCCESSES), None)
+def _with(reply: Reply, said: Remarks, value: Any) -> Reply:
+    """Return a reply with what else is said of it."""
+    if reply.finish_reason is not None or not (said.fails or said.unclear):
+        return reply
+    if said.fails:
+        return replace(reply, finish_reason=said.fails)
+    return UnclearReply(
+        reply.text,
+        reply.tool_calls,
+        tokens=reply.tokens,
+        kind=type(value),
+        unclear=f"what it says with {said.unclear} is not known",
+    )
+
+
+def _is_own(value: Any) -> bool:
+    """Return whether a value is of a program's own making, and no answer of a provider."""
+    if not _is_container(value) or isinstance(value, list | tuple) or is_of_a_library(value):
+        return False
+    held = (_member(value, name) for name in _OF_BOTH)
+    return not any(map(_is_container, held)) and not any(_has(value, it) for it in _OF_PROVIDERS)
 
 
 def _has_no_text(answer: Any) -> bool:
     """Return whether a value of a program's own has a place for a text, and none in it."""
-    places = [name for name in (*_TEXTS, *_WRAPPERS) if _has(answer, name)]
-    return bool(places) and not {*places} & {*_ENVELOPES}
+    held = [_member(answer, name) for name in (*_TEXTS, *_WRAPPERS) if _has(answer, name)]
+    return bool(held) and all(it is None for it in held)
 
 
 def _read_of_several(values: tuple[Any, ...]) -> Any:
@@ -250,16 +263,18 @@ def _read_of_several(values: tuple[Any, ...]) -> Any:
     Who returns None first has no answer for the caller, and says in what follows why.
     """
     spoken = [reply_of(item) for item in values]
-    said = next((item for item in spoken if _speaks(item)), None)
-    words = [item for item in spoken if isinstance(item, str) and item and item is not said]
-    others = [word for word in words if not _NAME.fullmatch(word)]
-    if values and (values[0] is None or values[0] is False):
-        others.append(FAILED)
-    others += [FAILED for item in values if isinstance(item, BaseException)]
-    if said is None and not others:
+    found = [item for item in spoken if _speaks(item)]
+    free = [item for item in found if isinstance(item, Reply) or not is_a_remark(item)]
+    answer = next(iter(free or found), None)
+    if answer is None and not any(isinstance(it, BaseException) for it in values):
         return values
-    reply = said if isinstance(said, Reply) else Reply(said or "")
-    return reply if reply.finish_reason or not others else replace(reply, finish_reason=others[0])
+    said = remarks_beside(it for it in (*found, *values) if it is not answer)
+    if said.fails is None and (values[0] is None or values[0] is False):
+        words = remarks_beside(found)
+        said = words if words.fails else Remarks(unclear=f"{values[0]} before it")
+        answer = "" if words.fails else answer
+    reply = answer if isinstance(answer, Reply) else Reply(answer or "")
+    return _with(reply, said, values)
 
 
 def _is_empty_message(holder: Any) -> bool:
@@ -270,7 +285,7 @@ def _is_empty_message(holder: Any) -> bool:
 def _unpacked(value: Any) -> Any:
     """Return the answer in what a function may return around it; None where there is none."""
     if callable(_member(value, "json")) and _member(value, "status_code") is not None:
-        return value if value.status_code >= _ERROR_STATUS else _unpacked(value.json())
+        return value if value.status_code >= ERROR_STATUS else _unpacked(value.json())
     if isinstance(value, list) and value and not isinstance(value[-1], str):
         # A conversation: its last message is the answer.
         return value[-1] if _is_container(value[-1]) else None
@@ -304,16 +319,10 @@ def _text(value: Any, depth: int) -> str | None:
         parts = [_text(part, depth - 1) for part in value if not _is_thought(part)]
         said = [part for part in parts if part is not None]
         return "".join(said) if said else None
-    for name in _TEXTS:
+    for name in (*_TEXTS, *_WRAPPERS):
         said_there = _text(_member(value, name), depth - 1)
         if said_there is not None:
             return said_there
-    for name in _WRAPPERS:
-        inner = _member(value, name)
-        if _is_container(inner):
-            said_there = _text(inner, depth - 1)
-            if said_there is not None:
-                return said_there
     return None
 
 

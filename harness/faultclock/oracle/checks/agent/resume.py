@@ -185,7 +185,14 @@ def _is_condensed(history: History, request: TraceEvent, expected: Sequence[Said
     sent = set(said_in(request))
     missing = [of for role, of in expected if role != "tool" and (role, of) not in sent]
     turn = history.call(request.call)
-    asked = [item.asked for item in turn.attempts if item.asked is not None] if turn else []
+    tries = [item for item in turn.attempts if item.asked is not None] if turn else []
+    heard = [{of for _, of in said_in(it.asked)} | {*it.asked.quotes} for it in tries if it.asked]
+    # A summary that no later request holds is lost, with all that it sums up.
+    asked = [
+        item.asked
+        for at, item in enumerate(tries, start=1)
+        if item.asked and (at == len(tries) or item.text_sha256 in set().union(*heard[at:]))
+    ]
     quoted = {of for item in asked for of in item.quotes}
     known = quoted | {of for item in asked for _, of in said_in(item)}
     return not quoted.isdisjoint(missing) and known.issuperset(missing)

@@ -52,6 +52,8 @@ _FEW_WORDS = 3
 #: The name of a model or an identifier, which says nothing of how an answer ended.
 _NAME = re.compile(r"\S*[\d/-]\S*")
 _INSTALLED = ("/site-packages/", "/dist-packages/")
+#: What is not known, in place of a word.
+_UNCLEAR = "\0"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,8 +107,9 @@ def is_of_a_library(value: Any) -> bool:
     return any(place in file for place in _INSTALLED)
 
 
-#: What is not known, in place of a word.
-_UNCLEAR = "\0"
+def is_a_remark(text: str) -> bool:
+    """Return whether a text beside others is a word about the answer, and not the answer."""
+    return _said_by(text) != _UNCLEAR
 
 
 def _together(said: Iterable[tuple[str, str | None]]) -> Remarks:
@@ -161,8 +164,3 @@ def _said_by(value: Any) -> str | None:
     if (_WORD_OF_FAILURE if few else _WORDS_OF_FAILURE).search(value):
         return value
     return None if _NAME.fullmatch(value) else _UNCLEAR
-
-
-def is_a_remark(text: str) -> bool:
-    """Return whether a text beside others is a word about the answer, and not the answer."""
-    return _said_by(text) != _UNCLEAR

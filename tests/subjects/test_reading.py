@@ -288,6 +288,9 @@ class Named(NamedTuple):
         ({"content": "Hi", "status": "truncated"}, "Hi", "truncated"),
         ({"content": "Hi", "status": "ok"}, "Hi", None),
         ({"message": "Hi", "finish_reason": "success"}, "Hi", None),
+        ({"text": "Hi", "stop_reason": "max_tokens"}, "Hi", "max_tokens"),
+        # An empty answer with its reason is passed on as it was.
+        ({"text": "", "stop_reason": "end_turn"}, "", "end_turn"),
         ({"text": "Hi", "state": State.WHOLE}, "Hi", None),
         ({"text": "Hi", "warnings": ["the stream was incomplete"]}, "Hi", None),
         (({"text": "Hi"}, "timed out"), "Hi", "timed out"),

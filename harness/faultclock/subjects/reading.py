@@ -13,10 +13,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from faultclock.model.finish_reasons import is_usual_end
 from faultclock.subjects.ports import Reply, ToolCall
 from faultclock.subjects.remarks import (
     ERROR_STATUS,
     FAILED,
+    REASONS,
     Remarks,
     is_a_remark,
     is_of_a_library,
@@ -39,7 +41,6 @@ _OF_PROVIDERS = (
 )
 #: Members in which providers have more than a text.
 _OF_BOTH = ("content", "message", "output")
-_REASONS = ("finish_reason", "stop_reason", "done_reason", "finishReason", "stopReason")
 #: The tools that an answer asks for, in OpenAI's spelling and in that of Mistral's SDK for Node.
 _TOOL_CALLS = ("tool_calls", "toolCalls")
 #: What answers are packed into: deeper than this, nothing is looked for.
@@ -223,14 +224,18 @@ def _read(value: Any) -> Any:
     if text is None and not _is_empty_message(holder):
         return value
     # A message without content is an empty answer; an envelope without a message is none.
-    reason = said.fails or (None if own else _finish_reason(answer))
+    reason = _finish_reason(answer)
+    if said.fails or (own and reason is not None and not is_usual_end(reason)):
+        # A program's own word for the end says what `said` has read in it.
+        reason = said.fails
     reply = Reply(text or "", calls, reason, _tokens(answer))
     return _with(reply, said, value)
 
 
 def _with(reply: Reply, said: Remarks, value: Any) -> Reply:
     """Return a reply with what else is said of it."""
-    if reply.finish_reason is not None or not (said.fails or said.unclear):
+    ended = reply.finish_reason
+    if not (said.fails or said.unclear) or (ended is not None and not is_usual_end(ended)):
         return reply
     if said.fails:
         return replace(reply, finish_reason=said.fails)
@@ -395,7 +400,7 @@ def _finish_reason(answer: Any) -> str | None:
     if any(_refuses(holder) for holder in holders):
         return _REFUSAL
     for holder in holders:
-        for name in _REASONS:
+        for name in REASONS:
             said = _member(holder, name)
             # A reason may be a member of an enum.
             said = getattr(said, "value", said)

@@ -23,8 +23,10 @@ FAILED = "error"
 _FAILS = ("error", "errors", "exception", "failure", "failed", "is_error", "isError")
 _CUTS = ("truncated", "is_truncated", "partial", "incomplete")
 _WHOLE = ("ok", "is_ok", "success", "succeeded", "complete", "is_complete", "is_whole")
+#: Members that have the provider's word for why an answer ended, or a program's.
+REASONS = ("finish_reason", "stop_reason", "done_reason", "finishReason", "stopReason")
 #: Members that say it in a word, and those that say something only where there is something.
-_STATES = ("status", "status_code", "state", "reason", "kind", "outcome", "finish_reason")
+_STATES = (*REASONS, "status", "status_code", "state", "reason", "kind", "outcome")
 _NOTES = ("detail", "details", "note", "notes", "problem", "problems", "warning", "warnings")
 #: What a result of which one asks whether it is one has for that.
 _ASKED = ("is_ok", "is_err", "is_error", "unwrap")

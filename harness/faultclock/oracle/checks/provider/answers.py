@@ -100,11 +100,12 @@ def _replies(history: History) -> Iterator[_Reply]:
             yield _Reply(call=call, request=request, end=call.end)
 
 
-def _replies_of_the_model(history: History) -> Iterator[_Reply]:
+def _replies_of_the_model(history: History, *, known: bool = True) -> Iterator[_Reply]:
+    """Yield those that say how they ended or do not, or those of which that is not known."""
     # A workflow comes to what its last node gave, which need not be the model.
     if history.world.workflow is None:
         for reply in _replies(history):
-            if not _is_a_value(reply) and not _what_is_unknown(reply, history):
+            if not _is_a_value(reply) and bool(_what_is_unknown(reply, history)) is not known:
                 yield reply
 
 
@@ -251,16 +252,14 @@ def _loaded(calls: Iterable[tuple[str, str]]) -> list[tuple[str, object]]:
 def whole(history: History, model: ErrorModel) -> Verdicts:
     """Judge the last answers that failed, or ended in a way that is never whole."""
     requirements = also(model, "answers.whole")
-    for reply in _replies(history):
-        unknown = _what_is_unknown(reply, history)
-        if unknown:
-            yield unproven(
-                "an error, or an answer that says that it is not whole",
-                f"the call returned {unknown}",
-                *(*reply.last.events, reply.end.seq),
-                call=reply.call.id,
-                hint="Return a value whose member `error` holds the failure, or raise it.",
-            )
+    for reply in _replies_of_the_model(history, known=False):
+        yield unproven(
+            "an error, or an answer that says that it is not whole",
+            f"the call returned {_what_is_unknown(reply, history)}",
+            *(*reply.last.events, reply.end.seq),
+            call=reply.call.id,
+            hint="Return a value whose member `error` holds the failure, or raise it.",
+        )
     for reply in _replies_of_the_model(history):
         last = reply.last
         if reply.has_a_whole_answer:

@@ -8,8 +8,10 @@ import pytest
 
 from faultclock.check.battery import battery_for
 from faultclock.errors import InputError
+from faultclock.load.scenario import find_scenarios
 from faultclock.model.scenario.scenario import Scenario
 from faultclock.model.scenario.tool_script import ToolScript
+from faultclock.run.doctor.fitting import why_left_out
 from faultclock.subjects.abilities import Abilities
 from faultclock.subjects.registry import load_subject
 
@@ -60,6 +62,23 @@ def test_tool_calls_are_left_out_where_no_tools_are_offered() -> None:
     battery = battery_for(load_subject("reference"), "common", Abilities(tools=False), FAMILIES)
     assert [item.what for item in battery.left_out] == ["tool calls"]
     assert "provider-transient/healthy-tool-call" not in _ids(battery.scenarios)
+
+
+@pytest.mark.parametrize(
+    ("tools", "own_tools", "fits"), [(True, None, True), (False, None, False), (True, (), False)]
+)
+def test_an_answer_is_paused_where_tools_of_the_providers_own_may_be_used(
+    tools: bool, own_tools: tuple[()] | None, fits: bool
+) -> None:
+    """Not by a client without tools, and not by an agent whose tools are all its own."""
+    binding = replace(load_subject("anthropic"), own_tools=own_tools)
+    (paused,) = (it.scenario for it in find_scenarios(("common/answer-paused",)))
+    left_out = why_left_out(paused, binding, Abilities(tools=tools))
+    assert (left_out is None) is fits
+    assert fits or left_out == (
+        "paused answers",
+        "only tools of the provider's own pause, and none is known",
+    )
 
 
 def test_what_a_runtime_does_not_do_is_left_out_by_name() -> None:

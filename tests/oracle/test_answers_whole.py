@@ -151,6 +151,15 @@ def test_a_text_of_any_scripted_answer_is_the_providers() -> None:
         assert verdict(returned(built, text), "answers.whole") == expected
 
 
+def test_one_line_that_words_all_failures_has_one_cause() -> None:
+    """Its text holds the status of each."""
+    causes = set()
+    for status in (429, 503):
+        built = returned(TraceBuilder().start().fails(status), f"Error code: {status}")
+        causes.add(found(built, "answers.admitted").cause)
+    assert causes == {"a failed call returned 'Error' and more"}
+
+
 def test_a_failure_beside_a_whole_answer_changes_nothing() -> None:
     """A client may ask twice at once, and take what comes."""
     built = TraceBuilder().start().asks_for("{}").good().fails(500)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum, auto
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any
 from unittest.mock import MagicMock
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from openai.types.chat import ChatCompletion
 
 from faultclock.subjects.outcome import describe_reply
 from faultclock.subjects.ports import Reply, ToolCall
@@ -211,157 +209,6 @@ def test_what_has_no_readable_text_is_handed_on_as_it_is(value: Any) -> None:
     """A check can then say that something without a text was passed on as an answer."""
     assert reply_of(value) is value
     assert describe_reply(reply_of(value))["text"] is None
-
-
-@dataclass
-class Result:
-    """What many programs make of an answer, or of its failure."""
-
-    text: str | None = None
-    error: str | None = None
-    status: Any = "ok"
-
-
-@dataclass
-class Failure:
-    """What a program returns in place of an answer."""
-
-    reason: str
-
-
-@dataclass
-class Truncated:
-    """What a program returns where it has half of an answer."""
-
-    text: str
-
-
-class State(Enum):
-    """How an answer ended."""
-
-    WHOLE = auto()
-    CUT = auto()
-
-
-class Named(NamedTuple):
-    """A pair whose members have names."""
-
-    text: str
-    ok: bool
-
-
-@pytest.mark.parametrize(
-    ("value", "text", "reason"),
-    [
-        ({"error": "timed out"}, "", "error"),
-        ({"error": "timed out", "text": "Hi"}, "Hi", "error"),
-        ({"error": None, "text": "Hi"}, "Hi", None),
-        ({"ok": False, "text": None}, "", "error"),
-        ({"ok": True, "text": "Hi"}, "Hi", None),
-        ({"answer": "Hi", "truncated": True}, "Hi", "error"),
-        ({"answer": "Hi", "truncated": False}, "Hi", None),
-        ({"status": 503, "body": "busy"}, "", "error"),
-        ({"status": 200, "text": "Hi"}, "Hi", None),
-        (Result(error="timed out"), "", "error"),
-        (Result("Hi", status="cut off"), "Hi", "cut off"),
-        (Result("Hi", status="Completed"), "Hi", None),
-        (Result("Hi"), "Hi", None),
-        (Failure("timed out"), "", "error"),
-        (ValueError("no answer"), "", "error"),
-        # What stands beside an answer, or before a failure.
-        (("Hi", None), "Hi", None),
-        (("", None), "", None),
-        (("Hi", "length"), "Hi", "length"),
-        (("Hi", "APITimeoutError: timed out"), "Hi", "APITimeoutError: timed out"),
-        (("Hi", "gpt-5-mini"), "Hi", None),
-        (("Hi", 3), "Hi", None),
-        ((None, "timed out"), "", "timed out"),
-        ((None, None, "timed out"), "", "timed out"),
-        ((None, ValueError("no answer")), "", "error"),
-        ((False, "timed out"), "", "timed out"),
-        (("Hi", State.CUT), "Hi", "CUT"),
-        (("ok", "Hi"), "Hi", None),
-        (("gpt-5-mini", "Hi"), "Hi", None),
-        (Named("Hi", ok=False), "Hi", "error"),
-        (Named("Hi", ok=True), "Hi", None),
-        (Truncated("Hi"), "Hi", "error"),
-        ({"content": "Hi", "status": "truncated"}, "Hi", "truncated"),
-        ({"content": "Hi", "status": "ok"}, "Hi", None),
-        ({"message": "Hi", "finish_reason": "success"}, "Hi", None),
-        ({"text": "Hi", "stop_reason": "max_tokens"}, "Hi", "max_tokens"),
-        # An empty answer with its reason is passed on as it was.
-        ({"text": "", "stop_reason": "end_turn"}, "", "end_turn"),
-        ({"text": "Hi", "state": State.WHOLE}, "Hi", None),
-        ({"text": "Hi", "warnings": ["the stream was incomplete"]}, "Hi", None),
-        (({"text": "Hi"}, "timed out"), "Hi", "timed out"),
-        ((chat("Hi", "length"), "timed out"), "Hi", "length"),
-    ],
-    ids=repr,
-)
-def test_a_value_says_that_it_is_a_failure(value: Any, text: str, reason: str | None) -> None:
-    """A program may return one in place of an exception; that of an answer has a text and none."""
-    read = describe_reply(reply_of(value))
-    assert (read["text"], read.get("finish_reason")) == (text, reason)
-
-
-@pytest.mark.parametrize(
-    "value",
-    [{"content": None}, {"text": None, "finish_reason": "stop"}, {"answer": None}, Result()],
-)
-def test_a_value_without_its_text_is_no_answer(value: Any) -> None:
-    """It is as if the program had returned None."""
-    assert reply_of(value) is None
-
-
-@pytest.mark.parametrize(
-    ("value", "what"),
-    [
-        (("Hi", True), "a bool"),
-        ((False, "Hi"), "False before it"),
-        ((None, "Hi"), "None before it"),
-        (("Hi", "openai"), "a str"),
-        ({"text": "Hi", "status": "delivered"}, "status"),
-        ({"text": "Hi", "is_draft": False}, "is_draft"),
-        ({"text": "Hi", "partial": "no"}, "partial"),
-        ({"text": "Hi", "detail": "see the log"}, "detail"),
-    ],
-    ids=repr,
-)
-def test_what_is_said_beside_a_text_may_not_be_known(value: Any, what: str) -> None:
-    """The text is the answer; where that is not whole, nothing is shown."""
-    read = describe_reply(reply_of(value))
-    assert read["text"] == "Hi"
-    assert read["problem"] == f"what it says with {what} is not known"
-    assert read["type"] == type(value).__name__
-
-
-def test_what_an_object_of_a_library_says_is_known_by_its_own_reader() -> None:
-    """Its members are not the program's words."""
-    message = {"role": "assistant", "content": "Hi"}
-    choice = {"index": 0, "message": message, "finish_reason": "stop"}
-    whole = {"id": "x", "object": "chat.completion", "created": 1, "model": "m"}
-    read = reply_of(ChatCompletion.model_validate({**whole, "choices": [choice]}))
-    assert read == Reply("Hi", (), "stop")
-
-
-def test_a_value_of_a_programs_own_may_say_anything() -> None:
-    """What a provider sends, or nothing at all, says no more than that it is no answer."""
-
-    @dataclass
-    class Own:
-        why: str
-
-    read = describe_reply(reply_of(Own("timed out")))
-    assert read["problem"] == "it has no text, and what else it says is not known"
-    of_boto3 = {"ResponseMetadata": {"HTTPStatusCode": 200}}
-    for value in ({"choices": None}, {"why": "x", "message": "y"}, of_boto3, {}, [], 7):
-        assert "problem" not in describe_reply(reply_of(value))
-
-
-def test_an_error_beside_a_text_has_no_place_of_this_machine() -> None:
-    """It may hold the address of an object, which differs in each process."""
-    read = describe_reply(reply_of(("Hi", "error: <Client object at 0x7f31c0a1b2d0>")))
-    assert read["finish_reason"] == "error: <Client object at 0x…>"
 
 
 def test_an_empty_message_is_an_empty_answer() -> None:

@@ -56,6 +56,10 @@ class Kept:
     def __init__(self) -> None:
         self.text, self._is_cached = "Hi", True
 
+    def __repr__(self) -> str:
+        """Return a name for a test, which has to be the same in each process."""
+        return "Kept()"
+
 
 class Asked:
     """A value of which one asks whether it is one."""

@@ -123,6 +123,24 @@ def test_what_a_tool_makes_of_its_own_failures_is_left_out_by_name() -> None:
     assert last.scenarios == 0
 
 
+def test_what_becomes_of_tools_that_a_function_runs_itself_is_left_out_by_name() -> None:
+    """The page may not leave the impression that a retry of the whole turn would have shown."""
+    reference = load_subject("reference")
+    (row,) = battery_for(reference, "common", Abilities(runs_tools=True), FAMILIES).left_out
+    assert row.what == "the tools that your function runs"
+    assert row.scenarios == 0
+
+
+def test_a_tool_that_raises_for_made_up_arguments_is_no_problem_but_left_out() -> None:
+    """Whether those arguments are any good is not known, so a crash is no finding."""
+    able = Abilities(tool_error="KeyError: 'notes.txt' (at app.py:3)")
+    battery = battery_for(load_subject("reference"), "common", able, FAMILIES)
+    assert "provider-transient/healthy-tool-call" not in _ids(battery.scenarios)
+    (row,) = battery.left_out
+    assert row.what == "tool calls"
+    assert "app.py:3" in row.why
+
+
 def test_what_an_agent_would_need_for_other_situations_is_one_row() -> None:
     """With how many situations there are for each."""
     runtime = replace(load_subject("reference-runtime"), own_tools=(ToolScript(name="note"),))

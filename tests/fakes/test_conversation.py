@@ -74,6 +74,17 @@ def test_tools_that_ran_are_not_asked_for_again() -> None:
     assert (after.text, after.tool_calls) == ("It is written.", ())
 
 
+def test_a_request_that_offers_other_tools_is_asked_for_one_of_those() -> None:
+    """A model calls no tool that it does not know; where none is offered, the script is all."""
+    script = ProviderScript(tool_calls=(CALL,))
+    schema = {"type": "object", "properties": {"days": {"type": "integer"}}, "required": ["days"]}
+    tool = {"type": "function", "function": {"name": "forecast", "parameters": schema}}
+    (call,) = DIALECT.good_answer(script, asked(USER, tools=[tool]), exchange()).tool_calls
+    assert (call["name"], list(json.loads(call["arguments"]))) == ("forecast", ["days"])
+    (same,) = DIALECT.good_answer(script, asked(USER), exchange()).tool_calls
+    assert same["name"] == CALL.name
+
+
 def test_tool_calls_have_the_same_ids_when_the_request_is_sent_again() -> None:
     """As a retry does, and no two calls share one."""
     first = ids(answer(USER))

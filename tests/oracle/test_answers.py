@@ -10,7 +10,7 @@ from faultclock.oracle.judge import judge
 from tests.oracle.trace_builder import REPLY, TraceBuilder
 from tests.oracle.turn_builder import TurnBuilder
 
-TOOLS = {"tool_calls": [{"name": "add", "arguments": '{"a": 1, "b": 2}'}]}
+TOOLS = [{"id": "call_1", "name": "add", "arguments": '{"a": 1, "b": 2}'}]
 
 
 def found(model: ErrorModel, built: TraceBuilder) -> Finding:
@@ -69,11 +69,11 @@ def test_tool_calls_are_returned_as_they_were_sent(
     model: ErrorModel, given: list[dict[str, str]], verdict: Verdict
 ) -> None:
     """Equal JSON is equal; a call that is dropped or cut is not."""
-    built = TraceBuilder(provider=TOOLS).start().good("", finish_reason="tool_calls")
+    built = TraceBuilder().start().good("", finish_reason="tool_calls", tool_calls=TOOLS)
     assert found(model, built.returns(None, tool_calls=tuple(given))).verdict is verdict
 
 
-def test_tools_that_the_scenario_does_not_script_are_compared_with_nothing(
+def test_tools_that_the_trace_does_not_name_are_compared_with_nothing(
     model: ErrorModel,
 ) -> None:
     """Any form of them is passed on."""
@@ -84,7 +84,7 @@ def test_tools_that_the_scenario_does_not_script_are_compared_with_nothing(
 
 def test_a_finding_shows_the_tool_calls_on_both_sides(model: ErrorModel) -> None:
     """A count would not tell a dropped call from one without its name."""
-    built = TraceBuilder(provider=TOOLS).start().good("", finish_reason="tool_calls")
+    built = TraceBuilder().start().good("", finish_reason="tool_calls", tool_calls=TOOLS)
     nameless = {"name": "None", "arguments": "None"}
     finding = found(model, built.returns("", tool_calls=(nameless,)))
     assert finding.expected == """the provider's tool calls: add({"a": 1, "b": 2})"""

@@ -242,6 +242,7 @@ class TraceBuilder:
         finish_reason: str | None = None,
         text: str | None = None,
         call: str = "ask/1",
+        **further: Any,
     ) -> None:
         """Write how the provider ended the exchange."""
         self.event(
@@ -253,6 +254,7 @@ class TraceBuilder:
             how=how,
             finish_reason=finish_reason,
             text_sha256=None if text is None else sha256(text),
+            **further,
         )
 
     def deliver(self, connection: str, kind: str = "net.delivered") -> None:
@@ -290,13 +292,21 @@ class TraceBuilder:
         self.deliver(connection)
         return self.close(connection)
 
-    def good(self, text: str = REPLY, call: str = "ask/1", finish_reason: str = "stop") -> Self:
+    def good(
+        self, text: str = REPLY, call: str = "ask/1", finish_reason: str = "stop", **further: Any
+    ) -> Self:
         """One attempt with a good answer."""
         connection = self.connect(call)
         exchange = self.ask(connection, call)
         self.answer(connection, exchange, call=call)
         self.end_exchange(
-            connection, exchange, "complete", finish_reason=finish_reason, text=text, call=call
+            connection,
+            exchange,
+            "complete",
+            finish_reason=finish_reason,
+            text=text,
+            call=call,
+            **further,
         )
         self.deliver(connection)
         return self.close(connection)

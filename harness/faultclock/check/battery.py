@@ -48,6 +48,12 @@ _INSIDE = LeftOut(
     why="a failure or a delay is played around your function: a failure or a cancel that it, or a"
     " hook or an interceptor of yours, catches and words as a success is not seen",
 )
+#: Of a function that runs the tools that it offers.
+_OWN_LOOP = LeftOut(
+    what="the tools that your function runs",
+    why="what they do is not seen: no tool is made to fail, the provider does not fail after a"
+    " tool call, and a tool that runs a second time in a retry of your own is not counted",
+)
 #: A run of more clients takes its time.
 _CLIENTS_MAX = 3
 
@@ -97,10 +103,10 @@ def battery_for(
             f"no situation fits {target}{why and f': {why}'}",
             hint="`faultclock list scenarios --long` shows all",
         )
-    rows = tuple(_rows(left_out))
+    beyond = ((_INSIDE, binding.own_tools), (_OWN_LOOP, abilities.runs_tools))
     return Battery(
         scenarios=tuple(sorted(fits, key=_order)),
-        left_out=(*rows, _INSIDE) if binding.own_tools else rows,
+        left_out=(*_rows(left_out), *(row for row, is_so in beyond if is_so)),
     )
 
 

@@ -54,9 +54,12 @@ class Target:
         place = self.taken_for.target.rpartition(":")[0]
         if self.binding.role != "provider_adapter" or not place.endswith(".py"):
             return ()
-        why = "its tools, approvals and sessions are checked by faultclock check"
+        again = "a retry in your function would repeat the agent's tools, and no check sees that"
+        checked = "its tools, approvals and sessions are checked by faultclock check"
         agents = agents_in(Path(place))
-        return tuple(LeftOut(what=name, why=f"{why} {place}:{name}") for name in agents)
+        return tuple(
+            LeftOut(what=name, why=f"{again}; {checked} {place}:{name}") for name in agents
+        )
 
 
 def take(adopted: Adopted, wall_limit_s: float | None = None) -> Target:

@@ -50,6 +50,9 @@ class Abilities:
         sessions: whether it stores its session, so that it can be resumed.
         history: whether it sends the model the earlier turns of a session.
         cancels: whether a call can be cancelled from outside.
+        runs_tools: whether a function runs the tools that it offers, and asks the model again.
+        tool_error: what it raises then, where the arguments are made up by the tool's schema;
+            empty: nothing.
     """
 
     streams: Streams = "as asked"
@@ -58,6 +61,8 @@ class Abilities:
     sessions: bool = True
     history: bool = True
     cancels: bool = True
+    runs_tools: bool = False
+    tool_error: str = ""
 
     def words(self, role: str) -> tuple[str, ...]:
         """Return the words that declare what is missing here, as far as the role has a say."""

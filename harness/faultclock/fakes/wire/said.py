@@ -98,7 +98,8 @@ def said(
     """
     if not script.replies:
         # A program that runs the tools itself, and asks again, is answered in words.
-        text, asked = script.reply, () if place else script.tool_calls
+        text = script.reply
+        asked = () if place else tuple(_offered(call, demand) for call in script.tool_calls)
         calls = _meeting(demand, asked, text)
         ids = [token(exchange, f"tool/{index}", 24) for index in range(len(calls))]
     else:
@@ -204,6 +205,14 @@ def _meeting(
     if demand.argument:
         arguments = json.dumps({demand.argument: text}, ensure_ascii=False)
     return (ToolCallReply(name=name, arguments=arguments),)
+
+
+def _offered(call: ToolCallReply, demand: Demand) -> ToolCallReply:
+    """Return a call, or one of the first tool that is offered where it is not among them."""
+    if call.name in demand.offers or not demand.offers:
+        return call
+    name, arguments = next(iter(demand.offers.items()))
+    return ToolCallReply(name=name, arguments=arguments)
 
 
 def _way_to(call: ToolCallReply, demand: Demand) -> ToolCallReply | None:

@@ -1,6 +1,7 @@
 """Abilities: what a target does when nothing goes wrong, so it is not asked for anything else.
 
-A provider adapter shows what it does in a healthy run and in one whose answer asks for a tool. A
+A provider adapter shows what it does in a healthy run and in one whose answer asks for a tool,
+which is one of its own where it offers any. A
 runtime shows the rest in one more turn: with a tool that needs a yes, a restart behind it, and a
 cancel when all is over.
 """
@@ -12,11 +13,10 @@ from typing import Any
 from faultclock.model.scenario.scenario import Scenario, scenario_of
 from faultclock.model.trace.trace import CUT_SHORT, Trace
 from faultclock.run.bind_scenario import agent_lacks
-from faultclock.run.doctor.probe import Probed
+from faultclock.run.doctor.probe import Probed, what_was_raised
 from faultclock.run.doctor.trials import goes_on
 from faultclock.run.suite import run_one
 from faultclock.subjects.abilities import Abilities
-from faultclock.subjects.binding import Binding
 
 #: One call whose answer asks for a tool.
 _TOOL_CALL = scenario_of(
@@ -71,10 +71,7 @@ def abilities_of(probed: Probed, wall_limit_s: float | None = None) -> Abilities
     """
     binding = probed.binding
     if binding.role == "provider_adapter":
-        # A blocking call runs to its end.
-        cancels = binding.style == "async"
-        tools = probed.tools or _hands_on_tool_calls(binding, wall_limit_s)
-        return Abilities(streams=probed.streams, tools=tools, cancels=cancels)
+        return _of_adapter(probed, wall_limit_s)
     if binding.role != "runtime":
         return Abilities()
     traces: list[Trace] = []
@@ -102,10 +99,18 @@ def abilities_of(probed: Probed, wall_limit_s: float | None = None) -> Abilities
     )
 
 
-def _hands_on_tool_calls(binding: Binding, wall_limit_s: float | None) -> bool:
-    """Return whether an adapter that offers no tools makes something of an answer that asks."""
-    isolate = not binding.inline
-    trace = run_one(_TOOL_CALL, binding, 0, isolate=isolate, wall_limit_s=wall_limit_s)
-    return trace.footer.ending in CUT_SHORT or any(
-        event.payload.get("tool_calls") for event in trace.of_kind("call.returned")
+def _of_adapter(probed: Probed, wall_limit_s: float | None) -> Abilities:
+    binding = probed.binding
+    trace = run_one(_TOOL_CALL, binding, 0, isolate=not binding.inline, wall_limit_s=wall_limit_s)
+    unknown = trace.footer.ending in CUT_SHORT
+    handed_on = any(event.payload.get("tool_calls") for event in trace.of_kind("call.returned"))
+    asked = len(list(trace.of_kind("http.request")))
+    raised = [what_was_raised(event, trace) for event in trace.of_kind("call.raised")]
+    return Abilities(
+        streams=probed.streams,
+        tools=probed.tools or unknown or handed_on,
+        # A blocking call runs to its end.
+        cancels=binding.style == "async",
+        runs_tools=probed.tools and (asked > 1 or bool(raised)),
+        tool_error=raised[0] if probed.tools and raised else "",
     )

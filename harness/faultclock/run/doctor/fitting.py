@@ -62,6 +62,9 @@ def _beyond(scenario: Scenario, binding: Binding, abilities: Abilities) -> tuple
                 "none was seen: a call past the agent's framework is not observed",
             )
         return ("tool calls", "the target offers the model no tools, or calls none")
+    if abilities.tool_error and _needs_tools(scenario):
+        made_up = "a tool of the target was called with arguments made up by its schema"
+        return ("tool calls", f"{made_up}, and raised {abilities.tool_error}")
     if _pauses(scenario) and (binding.own_tools is not None or not abilities.tools):
         return ("paused answers", "only tools of the provider's own pause, and none is known")
     if not abilities.approvals and _needs_approvals(scenario):

@@ -206,15 +206,19 @@ def _fault(history: History, reply: _Reply) -> tuple[str, str, tuple[int, ...], 
     events = good[-1].events
     if complete and (end.text_sha256 or _NO_TEXT) not in complete:
         return "the provider's whole text", f"the call returned {_measured(end)}", events, hint
-    asked = history.trace.header.scenario.provider.tool_calls
-    if good[-1].tool_calls and asked:
-        wanted = [(tool.name, tool.arguments) for tool in asked]
-        given = [(tool.get("name", ""), tool.get("arguments", "")) for tool in end.tool_calls or ()]
+    answered = good[-1].answered
+    if answered is not None and answered.tool_calls and not history.is_runtime:
+        wanted, given = _called(answered), _called(end)
         if _loaded(given) != _loaded(wanted):
             observed = f"the call returned {_listed(given)}"
             hint = "Return `Reply(text, tool_calls)`, with a `ToolCall(name, arguments)` for each."
             return f"the provider's tool calls: {_listed(wanted)}", observed, events, hint
     return None
+
+
+def _called(event: TraceEvent) -> list[tuple[str, str]]:
+    calls = event.tool_calls or ()
+    return [(call.get("name", ""), call.get("arguments", "")) for call in calls]
 
 
 def _measured(end: TraceEvent) -> str:

@@ -135,7 +135,7 @@ def _is_for(scenario: Scenario, own: tuple[ToolScript, ...]) -> bool:
 
 
 def _declares_none(script: ToolScript) -> bool:
-    return script.input_schema == ToolScript.model_fields["input_schema"].get_default()
+    return bool(script.input_schema == ToolScript.model_fields["input_schema"].get_default())
 
 
 def _can_be_called(schema: Mapping[str, Any], arguments: str) -> bool:

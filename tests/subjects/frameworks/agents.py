@@ -163,9 +163,18 @@ def an_option_mends(
 
 def broken_by(file: Path, text: str, scenario: str) -> set[str | None]:
     """Return the requirements of `common` that the agent in a file breaks in a scenario."""
+    return broken_in(trace_of(file, text, scenario))
+
+
+def broken_in(trace: Trace) -> set[str | None]:
+    """Return the requirements of `common` that a run breaks."""
+    found = judge(load_error_model("common"), trace).findings
+    return {item.requirement for item in found if item.verdict in (Verdict.FAIL, Verdict.WARN)}
+
+
+def trace_of(file: Path, text: str, scenario: str) -> Trace:
+    """Return a run of the agent that is written to a file."""
     file.write_text(text)
     # A loop without an end is a long run, and a loaded machine is no defect.
     binding = prepare(f"{file}:agent")
-    trace = run_one(shipped_scenario(scenario), binding, 0, isolate=True, wall_limit_s=300.0)
-    found = judge(load_error_model("common"), trace).findings
-    return {item.requirement for item in found if item.verdict in (Verdict.FAIL, Verdict.WARN)}
+    return run_one(shipped_scenario(scenario), binding, 0, isolate=True, wall_limit_s=300.0)

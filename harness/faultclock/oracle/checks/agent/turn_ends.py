@@ -139,13 +139,16 @@ def _failures(
 def _all_by_themselves(history: History, failed: list[tuple[ToolCall, Fate]]) -> bool:
     """Return whether calls failed, and neither a refusal nor a setting may end their turn.
 
-    A turn may well end where a person said no, or where it was set up to end with a failure.
+    A turn may well end where a person said no, or where it was set up to end with a failure. That
+    a tool asks by itself and raises at a no is a failure of the tool.
     """
     session, scripts = history.session, history.tool_scripts
     if session.join or any(what != "continue" for what in session.policies.values()):
         return False
+    raised = {event.tool_call for event in history.of("tool.refused")}
     return bool(failed) and not any(
-        fate.kind in ("denied", "unanswered") or (item.name in scripts and scripts[item.name].agent)
+        (fate.kind in ("denied", "unanswered") and item.id not in raised)
+        or (item.name in scripts and scripts[item.name].agent)
         for item, fate in failed
     )
 

@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from faultclock.load.error_model import load_error_model
-from faultclock.model.report.finding import Verdict
+from faultclock.model.report.finding import Finding, Verdict
 from faultclock.model.trace.trace import Trace
 from faultclock.oracle.judge import judge
 from faultclock.run.prepare import prepare
@@ -168,8 +168,13 @@ def broken_by(file: Path, text: str, scenario: str) -> set[str | None]:
 
 def broken_in(trace: Trace) -> set[str | None]:
     """Return the requirements of `common` that a run breaks."""
+    return {item.requirement for item in findings_of(trace)}
+
+
+def findings_of(trace: Trace) -> list[Finding]:
+    """Return what a run does against `common`."""
     found = judge(load_error_model("common"), trace).findings
-    return {item.requirement for item in found if item.verdict in (Verdict.FAIL, Verdict.WARN)}
+    return [item for item in found if item.verdict in (Verdict.FAIL, Verdict.WARN)]
 
 
 def trace_of(file: Path, text: str, scenario: str) -> Trace:

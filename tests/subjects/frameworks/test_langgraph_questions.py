@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.subjects.frameworks.agents import broken_by, broken_in, kinds, trace_of
+from tests.subjects.frameworks.agents import broken_by, broken_in, findings_of, kinds, trace_of
 
 _ONE_NODE = """
 from langchain_core.tools import tool
@@ -100,6 +100,10 @@ def test_a_tool_that_raises_at_a_no_ends_the_turn_and_has_not_run(tmp_path: Path
     """LangGraph keeps the no, and gives it again, whatever the person says later."""
     text, file = _AGENT.replace("BODY", f"{_RAISES}\n    return 'sent'"), tmp_path / "agent.py"
     assert broken_by(file, text, "shared/approval-denied") == {"COMMON-RESULT-05"}
+    (found,) = findings_of(trace_of(file, text, "approvals/one-approval-approves-one-call"))
+    assert (
+        found.observed == "send_mail raised at the person's no, and the turn ended with ValueError"
+    )
     again = trace_of(file, text, "approvals/denied-call-is-asked-again")
     assert kinds(again, "tool.called", "tool.refused") == ["tool.refused", "tool.refused"]
     assert "COMMON-CONSENT-01" not in broken_in(again)

@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import threading
 from collections.abc import Iterator
+from contextlib import nullcontext
 from inspect import iscoroutinefunction
 from typing import Any
 
@@ -324,7 +325,7 @@ def kinds(life: Life) -> list[str]:
     return [kind for _, kind in life.story()]
 
 
-def working(life: Life, done: list[str], error: Exception | None = None) -> Any:
+def working(life: Life, done: list[str], error: Exception | None = None, **more: Any) -> Any:
     """Return a subject that executes once, with a function of its own behind the tool."""
 
     def work() -> str:
@@ -338,10 +339,10 @@ def working(life: Life, done: list[str], error: Exception | None = None) -> Any:
         return work()
 
     if life.style == "sync":
-        return lambda: life.tool.execute(**ONCE, work=work)
+        return lambda: life.tool.execute(**ONCE, work=work, **more)
 
     async def subject() -> Any:
-        return await life.tool.execute(**ONCE, work=work_async)
+        return await life.tool.execute(**ONCE, work=work_async, **more)
 
     return subject
 
@@ -395,6 +396,15 @@ def test_a_tool_that_only_reads_has_no_effect() -> None:
     life = Life(script(reads=True))
     assert life.value(working(life, [])) == ToolResult(value="sent")
     assert kinds(life) == ["tool.called", "tool.replied"]
+
+
+@pytest.mark.parametrize("error", [None, ValueError("waits")])
+def test_a_real_tool_that_asks_a_person_first_is_put_off(error: Exception | None) -> None:
+    """It has no effect, whether it returns or raises."""
+    life = Life(script())
+    with nullcontext() if error is None else pytest.raises(ValueError, match="waits"):
+        assert life.value(working(life, [], error, acted=lambda: False)) == ToolResult(value="sent")
+    assert kinds(life) == ["tool.called", "tool.put_off"]
 
 
 def test_a_cancel_stops_the_work_of_a_real_tool() -> None:

@@ -164,7 +164,7 @@ def test_a_call_that_a_crash_cut_off_is_no_success(
 @pytest.mark.parametrize(
     ("given", "observed"),
     [
-        (("c1",), "no result for c2"),
+        (("c1",), "no result for a call of ls"),
         (("c2", "c1"), "the results came as c2, c1"),
         (("c1", "c1", "c2"), "c1 has a result that nothing asked for, or several"),
         (("c1", "c2", "c9"), "c9 has a result that nothing asked for, or several"),

@@ -198,7 +198,7 @@ def test_a_next_request_holds_the_calls_it_answers(model: ErrorModel) -> None:
     built = TurnBuilder().turn().wants("c1 ls").runs("c1", FORBIDDEN)
     built.messages[-1:] = [{"role": "user", "content_sha256": "ab"}]
     (finding,) = bad(model, built.says().ends().build(), "tools.paired")
-    assert finding.observed == "nothing of c1 is in it"
+    assert finding.observed == "nothing of the call of ls is in it"
 
 
 def test_a_further_request_of_a_turn_forgets_nothing(model: ErrorModel) -> None:

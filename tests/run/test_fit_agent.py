@@ -185,6 +185,25 @@ def test_several_clients_at_once_are_no_agent() -> None:
         fitted_to_agent(shipped_scenario("common/crowd-without-a-hint"), OWN)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "fits"),
+    [('{"to": "Ann"}', True), ('{"to"', True), ("{}", False), ('{"to": "Ann", "n": 1}', False)],
+)
+def test_a_scenario_with_the_name_of_a_tool_is_fitted_where_it_cannot_be_called_so(
+    arguments: str, fits: bool
+) -> None:
+    """It was written for another tool: this one would refuse the arguments, or drop some."""
+    scenario = asking(("sendMail", arguments), tools=[{"name": "sendMail"}])
+    assert (fitted_to_agent(scenario, (SEND,)) == scenario) == fits
+
+
+def test_a_tool_is_not_gated_by_a_scenario_that_uses_its_name() -> None:
+    """An agent that asks no person would be said to act without consent."""
+    scenario = asking(("sendMail", '{"to": "Ann"}'), tools=[{"name": "sendMail", "gated": True}])
+    with pytest.raises(NoFit, match="a tool that needs an approval"):
+        fitted_to_agent(scenario, (SEND,))
+
+
 @pytest.mark.parametrize("own", [OWN, (SEND,), (PAY, LOOK), ()], ids=len)
 def test_every_shipped_scenario_fits_or_says_why_not(own: tuple[ToolScript, ...]) -> None:
     """What was fitted is fitted: a second time changes nothing."""

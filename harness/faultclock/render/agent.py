@@ -252,7 +252,7 @@ def _key(ended: EventMark) -> str:
     match ended.kind:
         case "tool.stopped":
             return "cut"
-        case "tool.unfinished":
+        case "tool.unfinished" | "tool.put_off":
             return "open"
         case "tool.raised" | "interaction.dismissed":
             good = False

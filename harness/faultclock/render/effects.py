@@ -66,6 +66,8 @@ def _said(mark: EventMark) -> str:
             return f"nothing: {payload.get('type')} left it"
         case "tool.stopped":
             return "nothing: it was stopped"
+        case "tool.put_off":
+            return "nothing: it asked a person"
         case "tool.unfinished":
             return "nothing, ever"
     if not payload.get("ok"):

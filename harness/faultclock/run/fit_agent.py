@@ -25,6 +25,7 @@ from faultclock.model.scenario.scenario import BaseScenario, RuntimeScenario, Sc
 from faultclock.model.scenario.service_host import STDIO, ServiceHost
 from faultclock.model.scenario.tool_script import ToolScript
 from faultclock.subjects.samples import sample_of
+from faultclock.subjects.schemas import misfit
 
 #: Contracts that only a scripted tool has: no tool of a framework declares them.
 _DECLARED = {
@@ -76,8 +77,8 @@ class NoFit(Exception):  # noqa: N818 - an answer, and no error
 def fitted_to_agent(scenario: Scenario, own: tuple[ToolScript, ...]) -> Scenario:
     """Return `scenario` with the tools of an agent in place of its own, as turns of the agent.
 
-    A tool of the scenario that has the name of one of them stands for that one as it is, so a
-    scenario that was fitted before is not changed.
+    A scenario whose tools are those of the agent, by name, stays as it is: it was written for that
+    agent, or fitted before. One that only happens to use the same name is fitted as any other.
 
     Args:
         own: all tools that the agent has.
@@ -93,8 +94,7 @@ def fitted_to_agent(scenario: Scenario, own: tuple[ToolScript, ...]) -> Scenario
     if needs_a_stream(scenario) and not any(task.stream for task in scenario.tasks):
         tasks = tuple(task.model_copy(update={"stream": True}) for task in scenario.tasks)
         scenario = scenario.model_copy(update={"tasks": tasks})
-    names = {tool.name for tool in own}
-    if {script.name for script in scenario.world.tools} == names:
+    if _is_for(scenario, own):
         return scenario
     chosen: dict[str, ToolScript] = {}
     # Each tool has its turn: one in the first place of all would hide what the others make of it.
@@ -116,6 +116,34 @@ def needs_a_stream(scenario: Scenario) -> bool:
         or getattr(rule.then, "after_chunks", None) is not None
         for rule in scenario.provider.faults
     )
+
+
+def _is_for(scenario: Scenario, own: tuple[ToolScript, ...]) -> bool:
+    """Return whether the tools of a scenario are those of the agent, and can be called so."""
+    scripts = {script.name: script for script in scenario.world.tools}
+    if scripts.keys() != {tool.name for tool in own}:
+        return False
+    if any(scripts[tool.name].gated and not tool.gated for tool in own):
+        return False
+    # One that declares a schema of its own is about what does not fit.
+    schemas = {tool.name: tool.input_schema for tool in own if _declares_none(scripts[tool.name])}
+    return all(
+        call.name not in schemas or _can_be_called(schemas[call.name], call.arguments)
+        for _, script in scenario.providers
+        for call in _calls(script)
+    )
+
+
+def _declares_none(script: ToolScript) -> bool:
+    return bool(script.input_schema == ToolScript.model_fields["input_schema"].get_default())
+
+
+def _can_be_called(schema: Mapping[str, Any], arguments: str) -> bool:
+    """Return whether arguments fit, and the tool knows each of them; true for broken JSON."""
+    given = _read(arguments)
+    if not isinstance(given, dict):
+        return True
+    return misfit(schema, given) is None and given.keys() <= schema.get("properties", given).keys()
 
 
 def _as_turns(scenario: Scenario) -> Scenario:
@@ -201,10 +229,14 @@ def _samples(tool: ToolScript, asked: tuple[str, ...]) -> dict[str, str]:
 
 
 def _is_object(arguments: str) -> bool:
+    return isinstance(_read(arguments), dict)
+
+
+def _read(arguments: str) -> Any:
     try:
-        return isinstance(json.loads(arguments), dict)
+        return json.loads(arguments)
     except ValueError:
-        return False
+        return None
 
 
 # ---------------------------------------------------------------------- the scenario, changed

@@ -193,6 +193,7 @@ class _Tool:
         self.execute: Callable[..., Any] = tool.execute
         #: For the own tools of an agent, which its code may call without `await`.
         self.execute_blocking: Callable[..., Any] = tool.execute_blocking
+        self.refused = tool.refused
 
 
 class _StateMachine:

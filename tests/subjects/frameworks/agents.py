@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from faultclock.load.error_model import load_error_model
-from faultclock.model.report.finding import Verdict
+from faultclock.model.report.finding import Finding, Verdict
 from faultclock.model.trace.trace import Trace
 from faultclock.oracle.judge import judge
 from faultclock.run.prepare import prepare
@@ -163,9 +163,23 @@ def an_option_mends(
 
 def broken_by(file: Path, text: str, scenario: str) -> set[str | None]:
     """Return the requirements of `common` that the agent in a file breaks in a scenario."""
+    return broken_in(trace_of(file, text, scenario))
+
+
+def broken_in(trace: Trace) -> set[str | None]:
+    """Return the requirements of `common` that a run breaks."""
+    return {item.requirement for item in findings_of(trace)}
+
+
+def findings_of(trace: Trace) -> list[Finding]:
+    """Return what a run does against `common`."""
+    found = judge(load_error_model("common"), trace).findings
+    return [item for item in found if item.verdict in (Verdict.FAIL, Verdict.WARN)]
+
+
+def trace_of(file: Path, text: str, scenario: str) -> Trace:
+    """Return a run of the agent that is written to a file."""
     file.write_text(text)
     # A loop without an end is a long run, and a loaded machine is no defect.
     binding = prepare(f"{file}:agent")
-    trace = run_one(shipped_scenario(scenario), binding, 0, isolate=True, wall_limit_s=300.0)
-    found = judge(load_error_model("common"), trace).findings
-    return {item.requirement for item in found if item.verdict in (Verdict.FAIL, Verdict.WARN)}
+    return run_one(shipped_scenario(scenario), binding, 0, isolate=True, wall_limit_s=300.0)

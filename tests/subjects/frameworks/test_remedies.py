@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.subjects.frameworks.agents import an_option_mends
+from tests.subjects.frameworks.agents import an_option_mends, broken_by, kinds, trace_of
 
 #: What the frameworks themselves call is deprecated here and there.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -61,6 +61,85 @@ def answered(state, runtime):
 
 
 agent = create_agent(model, tools=[write_note, list_notes], middleware=[answered])
+"""
+#: A graph of its own, whose tool asks a person.
+_GRAPH = """
+from langchain.chat_models import init_chat_model
+from langchain_core.tools import tool
+from langchain.messages import ToolMessage
+from langgraph.graph import END, MessagesState, StateGraph
+from langgraph.prebuilt import ToolNode, tools_condition
+from langgraph.types import Send, interrupt
+
+
+@tool
+async def send_mail(to: str) -> str:
+    "Send a mail."
+    ASKS
+    return "sent"
+
+
+model = init_chat_model("openai:gpt-5.2").bind_tools([send_mail])
+
+
+def answered(messages):
+    results = {it.tool_call_id for it in messages if it.type == "tool"}
+    for message in messages:
+        yield message
+        if message.type == "ai":
+            for call in [*message.tool_calls, *message.invalid_tool_calls]:
+                if call["id"] not in results:
+                    yield ToolMessage("It was not made.", tool_call_id=call["id"])
+
+
+async def ask(state: MessagesState):
+    return {"messages": [await model.ainvoke(MESSAGES)]}
+
+
+def apart(state: MessagesState):
+    return [Send("tools", [call]) for call in state["messages"][-1].tool_calls] or END
+
+
+builder = StateGraph(MessagesState)
+builder.add_node("ask", ask)
+builder.add_node("tools", ToolNode([send_mail]NODE))
+builder.set_entry_point("ask")
+builder.add_conditional_edges("ask", ROUTE)
+builder.add_edge("tools", "ask")
+agent = builder.compile()
+"""
+_AS_IT_IS = {"ASKS": "", "MESSAGES": "state['messages']", "NODE": "", "ROUTE": "tools_condition"}
+_ASKS = {"ASKS": "if interrupt({'to': to}) != 'yes': return 'not sent'"}
+#: A hook around each call of a tool.
+_IN_TIME = """
+import asyncio
+
+from langchain.messages import ToolMessage
+
+
+async def in_time(request, execute):
+    try:
+        return await asyncio.wait_for(execute(request), 30)
+    except TimeoutError:
+        return ToolMessage("It timed out.", tool_call_id=request.tool_call["id"])
+"""
+_IN_TIME_AGENT = f"""{_IN_TIME}
+
+from langchain.agents.middleware import wrap_tool_call
+
+agent = create_agent(model, [write_note, list_notes], middleware=[wrap_tool_call(in_time)])
+"""
+_RETRIES = """
+from langchain.agents.middleware import ModelRetryMiddleware
+
+
+def can_be_retried(error):
+    return getattr(error, "is_retryable", False) and error.code != "insufficient_quota"
+
+
+retries = ModelRetryMiddleware(retry_on=can_be_retried, on_failure="error")
+model = init_chat_model("openai:gpt-5.2", max_retries=0)
+agent = create_agent(model, [write_note, list_notes], middleware=[retries])
 """
 _ADK = """
 from google.adk.agents import Agent
@@ -133,6 +212,8 @@ _TEXTS = {
 }
 _ONE_LAYER = {"AGENT": ", retry_strategy=ModelRetryStrategy(max_attempts=1)"}
 _ONE_TRY = {"MODEL": ", max_retries=0", "AGENT": ", max_retry_limit=0"}
+_TWO = "approvals/one-approval-approves-one-call"
+_CUT = "common/agents/arguments-are-no-json"
 #: Framework, what is broken, where, and for each option what is written in which place of the file.
 _MENDED = [
     ("Pydantic AI", "COMMON-END-03", "tools/hangs-for-ever", [{"AGENT": ", tool_timeout=30"}]),
@@ -142,7 +223,12 @@ _MENDED = [
         "provider-transient/silent-for-ever",
         [{"MODEL": ", timeout=60"}],
     ),
-    ("LangGraph", "COMMON-END-03", "tools/hangs-for-ever", [{"AFTER": "agent.step_timeout = 60"}]),
+    (
+        "LangGraph",
+        "COMMON-END-03",
+        "tools/hangs-for-ever",
+        [{"AFTER": _IN_TIME_AGENT}, {"AFTER": "agent.step_timeout = 60"}],
+    ),
     (
         "LangGraph",
         "COMMON-END-04",
@@ -157,7 +243,12 @@ _MENDED = [
         "LangGraph",
         "COMMON-RESULT-05",
         "shared/tool-fails",
-        [{"AGENT": ', middleware=[ToolErrorMiddleware(lambda error, request: "failed")]'}],
+        [
+            {
+                "AGENT": ", middleware=[ToolErrorMiddleware("
+                "lambda error, request: type(error).__name__)]"
+            }
+        ],
     ),
     (
         "Google ADK",
@@ -191,7 +282,12 @@ _MENDED = [
         "rate-limits/quota-as-429",
         [{"MODEL": ', client_args={"max_retries": 0}', **_ONE_LAYER}],
     ),
-    ("LangGraph", "COMMON-RETRY-01", "rate-limits/quota-as-429", [{"MODEL": ", max_retries=0"}]),
+    (
+        "LangGraph",
+        "COMMON-RETRY-01",
+        "rate-limits/quota-as-429",
+        [{"MODEL": ", max_retries=0"}, {"AFTER": _RETRIES}],
+    ),
     ("CrewAI", "COMMON-RETRY-01", "provider-transient/bad-key", [_ONE_TRY]),
     ("CrewAI", "COMMON-LAYER-01", "rate-limits/jitter-over-seeds", [_ONE_TRY]),
     (
@@ -225,7 +321,47 @@ def test_the_options_that_a_problem_names_mend_it(
     an_option_mends(framework, requirement, scenario, texts, tmp_path)
 
 
-def _written(text: str, option: Mapping[str, str]) -> str:
-    for place in ("MODEL", "AGENT", "AFTER"):
-        text = text.replace(place, option.get(place, ""))
+@pytest.mark.parametrize(
+    ("requirement", "scenario", "bare", "option"),
+    [
+        ("COMMON-EFFECT-01", _TWO, _ASKS, {"ROUTE": "apart"}),
+        ("COMMON-RESULT-01", _CUT, {}, {"MESSAGES": "[*answered(state['messages'])]"}),
+        ("COMMON-END-03", "tools/hangs-for-ever", {}, {"NODE": ", awrap_tool_call=in_time"}),
+    ],
+)
+def test_the_options_mend_a_graph_of_its_own(
+    requirement: str,
+    scenario: str,
+    bare: Mapping[str, str],
+    option: Mapping[str, str],
+    tmp_path: Path,
+) -> None:
+    """It has no middleware."""
+    places = {**_AS_IT_IS, **bare}
+    texts = (f"{_IN_TIME}{_filled(_GRAPH, values)}" for values in (places, {**places, **option}))
+    an_option_mends("LangGraph", requirement, scenario, tuple(texts), tmp_path)
+
+
+def test_a_deadline_around_a_tool_gives_the_model_a_result(tmp_path: Path) -> None:
+    """A deadline of a step of the graph ends the turn."""
+    file, scenario = tmp_path / "agent.py", "tools/hangs-for-ever"
+    ends = {"AFTER": "agent.step_timeout = 60"}
+    for option, kind in (({"AFTER": _IN_TIME_AGENT}, "call.returned"), (ends, "call.raised")):
+        trace = trace_of(file, _written(_LANGGRAPH, option), scenario)
+        assert kinds(trace, "call.returned", "call.raised")[-1] == kind
+
+
+def test_what_retries_the_rest_does_so_and_raises_in_the_end(tmp_path: Path) -> None:
+    """By itself, the middleware returns the last error as the answer."""
+    file, text = tmp_path / "agent.py", _written(_LANGGRAPH, {"AFTER": _RETRIES})
+    assert broken_by(file, text, "common/refused-for-ever") == set()
+
+
+def _filled(text: str, values: Mapping[str, str]) -> str:
+    for place, value in values.items():
+        text = text.replace(place, value)
     return text
+
+
+def _written(text: str, option: Mapping[str, str]) -> str:
+    return _filled(text, {place: option.get(place, "") for place in ("MODEL", "AGENT", "AFTER")})

@@ -266,6 +266,7 @@ agent = create_agent("openai:gpt-5.2", tools=[send_mail])
         ("answer = interrupt({'to': to})", {"COMMON-CONSENT-01"}),
         ("return 'sent' if interrupt({'to': to}) else 'not sent'", set()),
         ("answer = interrupt({'to': to})\n    if not answer: return 'not sent'", set()),
+        ("if not interrupt({'to': to}):\n        return 'not sent'", set()),
     ],
 )
 def test_a_tool_that_asks_and_does_not_read_the_answer_acts_after_a_no(

@@ -27,7 +27,7 @@ from faultclock.fakes.rules import RulesMet
 from faultclock.model.scenario.port_values import ToolResult
 from faultclock.model.scenario.tool_script import ToolScript
 from faultclock.model.typed_error import TypedError
-from faultclock.sim.kernel.context import WORKING
+from faultclock.sim.kernel.context import WORKING, current_call
 from faultclock.sim.kernel.kernel import Call, Kernel
 from faultclock.sim.kernel.promise import Promise
 
@@ -75,11 +75,17 @@ class ToolsState:
 class _Execution:
     """One execution on its way."""
 
-    __slots__ = ("key", "plan", "promise", "seen", "tool_call", "work")
+    __slots__ = ("acted", "key", "plan", "promise", "seen", "tool_call", "work")
 
     def __init__(
-        self, plan: ToolPlan, tool_call: str, key: str, work: Callable[[], Any] | None
+        self,
+        plan: ToolPlan,
+        tool_call: str,
+        key: str,
+        work: Callable[[], Any] | None,
+        acted: Callable[[], bool],
     ) -> None:
+        self.acted = acted
         self.plan = plan
         self.tool_call = tool_call
         self.key = key
@@ -101,7 +107,8 @@ class FakeTool(Port):
 
     `execute(arguments, *, call_id, signal=None, work=None)` executes once and returns a ToolResult.
     `work` is the function of a real tool: it is called where the script has the tool do its work,
-    its end is the effect, and its value is the reply. What it raises leaves `execute`. For an async
+    its end is the effect, and its value is the reply. What it raises leaves `execute`. `acted` says
+    after that whether it did anything but ask a person; if not, it had no effect. For an async
     subject it returns an awaitable, as `execute` does. For an
     async subject it is a coroutine function, and the execution begins when the coroutine first
     runs: a task that is cancelled before that has called nothing. For a blocking subject it
@@ -157,6 +164,11 @@ class FakeTool(Port):
         """Its name, as the model says it."""
         return self.script.name
 
+    def refused(self, call_id: str, error: Exception) -> None:
+        """Record what left a real tool that asked a person, was told no, and did nothing."""
+        kind = type(error).__name__
+        self._record("tool.refused", current_call(), tool=self.name, tool_call=call_id, type=kind)
+
     def end_life(self) -> None:
         """Record what never replied, and let everything stand still. Call it once per life."""
         for call in self._due.values():
@@ -175,8 +187,9 @@ class FakeTool(Port):
         call_id: str = "",
         signal: Signal | None = None,
         work: Callable[[], Any] | None = None,
+        acted: Callable[[], bool] = lambda: True,
     ) -> Steps:
-        execution = self._begin(arguments, call_id, signal, work)
+        execution = self._begin(arguments, call_id, signal, work, acted)
         reply = yield execution.promise
         if execution.work is None:
             return reply
@@ -188,12 +201,13 @@ class FakeTool(Port):
         call_id: str,
         signal: Signal | None,
         work: Callable[[], Any] | None,
+        acted: Callable[[], bool],
     ) -> _Execution:
         self._enter()
         given = arguments if isinstance(arguments, Mapping) else {}
         self._state.counts, plan = decide(self.script, self._state.counts, given)
         key = effect_key(self.name, arguments)
-        execution = _Execution(plan, str(call_id or ""), key, work)
+        execution = _Execution(plan, str(call_id or ""), key, work, acted)
         execution.promise = self._promise(execution)
         self._running[execution.id] = execution
         # A fact may be the last one of its life, so what survives is noted before it.
@@ -223,11 +237,17 @@ class FakeTool(Port):
                 del self._running[execution.id]
                 if isinstance(error, (asyncio.CancelledError, GeneratorExit)):
                     self._record_of("tool.stopped", execution)
+                elif not execution.acted():
+                    self._record_of("tool.put_off", execution)
                 else:
                     self._raised(execution, error)
             raise
         finally:
             WORKING.reset(working)
+        if not execution.acted():
+            del self._running[execution.id]
+            self._record_of("tool.put_off", execution)
+            return ToolResult(value=value)
         if plan.effect_ns is not None:
             self._commit(execution)
         if not plan.replies:

@@ -144,7 +144,11 @@ def lives_of(trace: Trace) -> tuple[Life, ...]:
 
 
 def executions_of(trace: Trace) -> tuple[Execution, ...]:
-    """Return the executions of all tools, in the order in which they began."""
+    """Return the executions of all tools, in the order in which they began.
+
+    A call that ended by asking a person has done nothing yet: it is none.
+    """
+    put_off = {event.execution for event in trace.of_kind("tool.put_off")}
     ends: dict[str | None, TraceEvent] = {}
     effects: dict[str | None, list[TraceEvent]] = {}
     for event in trace.of_kind(*_ENDS, "tool.effect"):
@@ -164,6 +168,7 @@ def executions_of(trace: Trace) -> tuple[Execution, ...]:
             effects=tuple(effects.get(event.execution, ())),
         )
         for event in trace.of_kind("tool.called")
+        if event.execution not in put_off
     )
 
 

@@ -120,16 +120,26 @@ FRAMEWORKS = (
         session="gave it a checkpointer: your own program must",
         remedies={
             "COMMON-END-01": 'In LangChain: init_chat_model("openai:...", timeout=60).',
-            "COMMON-END-03": "In LangGraph: step_timeout of the compiled graph, in seconds, with"
-            " tools that are awaited (ainvoke).",
+            "COMMON-EFFECT-01": "In LangGraph: a node that interrupts runs again from its beginning"
+            " at each answer. Do other work in another node, and send each call of a tool to a node"
+            ' of its own, as create_agent does: Send("tools", [call]).',
+            "COMMON-END-03": "In LangChain: an awrap_tool_call hook, of a middleware or of"
+            " ToolNode, that awaits the call by asyncio.wait_for and returns a ToolMessage at the"
+            " TimeoutError. A deadline inside the tool does as well, but no run here sees it."
+            " step_timeout of the compiled graph ends the whole turn instead.",
             "COMMON-END-04": "In LangChain: ModelCallLimitMiddleware(run_limit=25); in LangGraph:"
             " recursion_limit in the configuration, which is 10,000 steps by default.",
-            "COMMON-RETRY-01": 'In LangChain: init_chat_model("openai:...", max_retries=0).',
-            # langchain-ai/deepagents, deepagents/middleware/patch_tool_calls.py, at 0c1568f.
-            "COMMON-RESULT-01": "In LangChain, after a cancel: a before_agent hook that adds a"
-            " ToolMessage for each call without one, as deepagents' PatchToolCallsMiddleware.",
-            "COMMON-RESULT-05": "In LangChain: ToolErrorMiddleware; in LangGraph:"
-            " ToolNode(handle_tool_errors=...), with a function that words the error.",
+            "COMMON-RETRY-01": 'In LangChain: init_chat_model("openai:...", max_retries=0). With'
+            ' create_agent, ModelRetryMiddleware(retry_on=..., on_failure="error") retries the'
+            " rest: retry_on is a function that returns getattr(error, 'is_retryable', False), and"
+            ' False where error.code is "insufficient_quota".',
+            "COMMON-RESULT-01": "In LangChain: put a ToolMessage behind each message for each of"
+            " [*message.tool_calls, *message.invalid_tool_calls] that has none. A cancel leaves"
+            " such calls, and so do arguments that break off. With create_agent that is a"
+            " before_agent hook, in a graph of your own the node before the model is asked.",
+            "COMMON-RESULT-05": "In LangChain:"
+            " ToolErrorMiddleware(lambda error, request: type(error).__name__); in a graph of your"
+            " own: ToolNode(handle_tool_errors=...), with a function that words the error.",
             "COMMON-SECRET-02": "In LangGraph: ToolNode(handle_tool_errors=...), with a function"
             " that words the error.",
         },

@@ -23,8 +23,12 @@ _WORDS = (
     ("approve", "approved", "accept", "accepted", "yes", "y", "allow", "confirm", "continue", "ok"),
     ("reject", "rejected", "deny", "denied", "no", "n", "decline", "cancel", "ignore", "response"),
 )
-#: Statements that are done only sometimes.
-_BRANCHES = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.Try, ast.Match)
+#: What is done in any case, of a statement whose rest is done only sometimes.
+_DONE: Mapping[type[ast.stmt], str] = {
+    **dict.fromkeys((ast.If, ast.While), "test"),
+    **dict.fromkeys((ast.For, ast.AsyncFor), "iter"),
+    ast.Match: "subject",
+}
 
 
 def asks(tool: BaseTool) -> bool:
@@ -33,8 +37,8 @@ def asks(tool: BaseTool) -> bool:
     return uses and any(
         _asks(node)
         for statement in (tree.body if tree is not None else ())
-        if not isinstance(statement, _BRANCHES)
-        for node in ast.walk(statement)
+        if not isinstance(statement, ast.Try)
+        for node in ast.walk(getattr(statement, _DONE.get(type(statement), ""), statement))
     )
 
 
@@ -48,16 +52,13 @@ def heeds(tool: BaseTool) -> bool:
     """Return whether a tool that asks reads the answer: else it acts after a no as well."""
     tree, _ = source_of(tool)
     nodes = [] if tree is None else list(ast.walk(tree))
-    read = {node.id for node in nodes if isinstance(node, ast.Name) and _is_read(node)}
+    names = [node for node in nodes if isinstance(node, ast.Name)]
+    read = {name.id for name in names if isinstance(name.ctx, ast.Load)}
     for node in nodes:
         if isinstance(node, ast.Expr | ast.Assign) and _asks(node.value):
             named = [] if isinstance(node, ast.Expr) else node.targets
             return any(not isinstance(it, ast.Name) or it.id in read for it in named)
     return True
-
-
-def _is_read(name: ast.Name) -> bool:
-    return isinstance(name.ctx, ast.Load)
 
 
 def _asks(value: ast.AST) -> bool:

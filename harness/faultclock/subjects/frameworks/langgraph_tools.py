@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
+from functools import partial
 from typing import Any
 
 from langchain_core.messages import AIMessage, ToolMessage
-from langchain_core.runnables.config import ensure_config
 from langchain_core.tools import BaseTool
 from langgraph.pregel import Pregel
 
 from faultclock.model.scenario.tool_script import ToolScript
-from faultclock.subjects.frameworks.langgraph_interrupts import asks, heeds, says_no
+from faultclock.subjects.frameworks.langgraph_interrupts import asks
 from faultclock.subjects.frameworks.langgraph_middleware import guards_in, reviewed_in
 from faultclock.subjects.frameworks.langgraph_parts import tools_in
+from faultclock.subjects.frameworks.langgraph_questions import Questions
 from faultclock.subjects.frameworks.own_tools import OwnTools, own_tool
 
-#: Where LangGraph has what a task was resumed with.
-_SCRATCHPAD = "__pregel_scratchpad"
 #: The tool that was awaited, and what it was given: one without a coroutine comes to `invoke`.
 _AWAITED: ContextVar[tuple[BaseTool, Any] | None] = ContextVar("faultclock_awaited", default=None)
 
@@ -64,36 +63,44 @@ def observe(tool: BaseTool, own: OwnTools, blocking: Callable[[], bool]) -> None
         arguments = {key: value for key, value in values.items() if key in known}
         return arguments, given["id"] if call else ""
 
+    def begun(given: Any, config: Any) -> Questions:
+        refused = partial(own.refused, name, read(given)[1])
+        return Questions(tool, config, refused, asks=asking)
+
     def observed(given: Any, config: Any = None, **named: Any) -> Any:
         awaited = _AWAITED.get()
-        was_awaited = awaited is not None and awaited[0] is tool and awaited[1] is given
-        if was_awaited or (asking and not _goes_on(tool, config)):
+        if awaited is not None and awaited[0] is tool and awaited[1] is given:
             return invoke(given, config, **named)
-        return own.call_blocking(name, *read(given), lambda: invoke(given, config, **named))
+        questions = begun(given, config)
+
+        def work() -> Any:
+            with questions:
+                return invoke(given, questions.config, **named)
+
+        if not questions.goes_on():
+            return work()
+        return own.call_blocking(name, *read(given), work, acted=questions.acted)
 
     async def aobserved(given: Any, config: Any = None, **named: Any) -> Any:
-        if blocking() or (asking and not _goes_on(tool, config)):
+        if blocking():
             return await ainvoke(given, config, **named)
+        questions = begun(given, config)
 
         async def work() -> Any:
             before = _AWAITED.set((tool, given))
             try:
-                return await ainvoke(given, config, **named)
+                with questions:
+                    return await ainvoke(given, questions.config, **named)
             finally:
                 _AWAITED.reset(before)
 
-        return await own.call(name, *read(given), work)
+        if not questions.goes_on():
+            return await work()
+        return await own.call(name, *read(given), work, acted=questions.acted)
 
     # A tool is a model of pydantic, which lets no method be assigned.
     object.__setattr__(tool, "invoke", observed)
     object.__setattr__(tool, "ainvoke", aobserved)
-
-
-def _goes_on(tool: BaseTool, config: Any) -> bool:
-    """Return whether a call does its work: its answer is a yes, or one that it does not read."""
-    scratchpad = ensure_config(config)["configurable"].get(_SCRATCHPAD)
-    resumed = [*scratchpad.resume] if scratchpad is not None else []
-    return bool(resumed) and (not says_no(resumed[-1]) or not heeds(tool))
 
 
 def waiting_call(messages: list[Any], names: set[str], asked: set[str]) -> dict[str, Any] | None:

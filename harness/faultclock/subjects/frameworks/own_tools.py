@@ -15,7 +15,7 @@ from types import CodeType
 from typing import Any, Protocol, cast
 
 from faultclock.model.scenario.tool_script import ToolScript
-from faultclock.subjects.ports import Surroundings, Tool, ToolProblem
+from faultclock.subjects.ports import Surroundings, ToolContract, ToolProblem
 from faultclock.subjects.schemas import misfit
 
 #: The first word of the name of a tool that only reads, in any spelling. All others may have an
@@ -87,12 +87,25 @@ def way(name: str, **arguments: str) -> str:
     return f"{name} {json.dumps(arguments)}"
 
 
-class _Standing(Tool, Protocol):
+class _Standing(Protocol):
     """A tool of the scenario that stands for one of the agent's own, however that is called."""
+
+    @property
+    def contract(self) -> ToolContract:
+        """What it declares."""
+        ...
+
+    @property
+    def execute(self) -> Callable[..., Any]:
+        """Execute once, as the port of a tool says."""
 
     @property
     def execute_blocking(self) -> Callable[..., Any]:
         """Do what `execute` does and block, also for an async subject."""
+
+    @property
+    def refused(self) -> Callable[[str, Exception], None]:
+        """Record what left a tool after a no."""
 
 
 class OwnTools:
@@ -110,6 +123,7 @@ class OwnTools:
         work: Callable[[], Awaitable[Any]],
         *,
         validated: bool = False,
+        acted: Callable[[], bool] = lambda: True,
     ) -> Any:
         """Have a tool called; return what it returns.
 
@@ -119,6 +133,7 @@ class OwnTools:
             arguments: a mapping, or its JSON text.
             work: calls the function of the user.
             validated: the framework has accepted the arguments.
+            acted: whether the work, which has ended, did anything but ask a person.
 
         Raises:
             Exception: what the function raised, or what the scenario has it raise.
@@ -127,7 +142,7 @@ class OwnTools:
         return (
             await work()
             if tool is None
-            else _value(await tool.execute(given, call_id=call_id, work=work))
+            else _value(await tool.execute(given, call_id=call_id, work=work, acted=acted))
         )
 
     def call_blocking(
@@ -137,6 +152,7 @@ class OwnTools:
         call_id: str,
         work: Callable[[], Any],
         signal: Any = None,
+        acted: Callable[[], bool] = lambda: True,
     ) -> Any:
         """Do what `call` does where nothing is awaited: it blocks, and a loop on its thread too.
 
@@ -146,8 +162,13 @@ class OwnTools:
         given, tool = self._standing_for(name, arguments, validated=False)
         if tool is None:
             return work()
-        done = tool.execute_blocking(given, call_id=call_id, work=work, signal=signal)
+        done = tool.execute_blocking(given, call_id=call_id, work=work, signal=signal, acted=acted)
         return _value(done)
+
+    def refused(self, name: str, call_id: str, error: Exception) -> None:
+        """Say what left a tool that asked a person itself, and did nothing after a no."""
+        if name in self._tools:
+            self._tools[name].refused(call_id, error)
 
     def _standing_for(
         self, name: str, arguments: object, validated: bool

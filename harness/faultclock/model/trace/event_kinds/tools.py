@@ -93,7 +93,13 @@ KINDS: dict[str, EventKind] = {
         {"type": Text}, _SEEN, text="{execution} {tool} raises {type}", arrives=True
     ),
     "tool.stopped": _tool_end(text="{execution} {tool} is stopped"),
+    "tool.put_off": _tool_end(text="{execution} {tool} asks a person, and does nothing"),
     "tool.unfinished": _tool_end(text="{execution} {tool} never replied"),
+    "tool.refused": kind(
+        "tool",
+        {"tool": Text, "tool_call": Text, "type": Text, **LIVED},
+        text="{tool} raises {type} after a no, and does nothing",
+    ),
     "policy.decided": kind(
         "policy",
         {"tool": Said, "tool_call": Said, "decision": Literal["allow", "deny"]},

@@ -157,7 +157,7 @@ def paired(history: History, model: ErrorModel) -> Verdicts:
     # A model that speaks of `each` alone leaves the order of the results to the runtime.
     in_order = "tools.paired.each" not in model.rules
     each = everywhere if in_order else also(model, "tools.paired.each")
-    blamed: set[str] = set()
+    blamed: set[tuple[str, ...]] = set()
     for call in history.calls:
         resumed = () if in_order or call.life == 1 else also(model, "tools.paired.resumed")
         requirements = (*resumed, *each)
@@ -166,11 +166,11 @@ def paired(history: History, model: ErrorModel) -> Verdicts:
                 continue
             for wanted, given in _rounds(attempt.asked.messages):
                 yield held(*requirements)
-                fault = _unpaired(wanted, given, in_order=in_order)
+                fault = _unpaired(attempt.asked.messages, wanted, given, in_order=in_order)
                 # The same gap is in every request after it; it is reported once.
-                if fault is None or fault in blamed:
+                if fault is None or (fault, *wanted) in blamed:
                     continue
-                blamed.add(fault)
+                blamed.add((fault, *wanted))
                 yield broken(
                     requirements,
                     call=call.id,
@@ -202,15 +202,16 @@ def _judge_dropped(
             continue
         known = {item for wanted, given in _rounds(request.messages) for item in wanted + given}
         known |= {id_ for told in request.in_words for id_ in told["tool_call_ids"]}
-        dropped = [call.id for call in answer.tool_calls if call.id not in known]
+        dropped = {call.id: call.name for call in answer.tool_calls if call.id not in known}
         if dropped:
             good = {it.id for it in answer.tool_calls if any(run.is_good for run in it.executions)}
             is_lost = not good.isdisjoint(dropped)
+            names = ", ".join(dict.fromkeys(f"the call of {name}" for name in dropped.values()))
             yield broken(
                 lost if lost and is_lost else requirements,
                 call=answer.in_call.id,
                 expected="the next request holds the model's tool calls, and their results",
-                observed=f"nothing of {', '.join(dropped)} is in it",
+                observed=f"nothing of {names} is in it",
                 events=(answer.attempt.events[-1], request.seq),
                 hint="A result is a message of the role `tool`, with the id of its call.",
             )
@@ -236,12 +237,18 @@ def _rounds(messages: Sequence[Message]) -> Iterator[tuple[list[str], list[str]]
 _MISSING = "no result for"
 
 
-def _unpaired(wanted: list[str], given: list[str], *, in_order: bool) -> str | None:
+def _unpaired(
+    messages: Sequence[Message], wanted: list[str], given: list[str], *, in_order: bool
+) -> str | None:
     if wanted == given or (not in_order and sorted(wanted) == sorted(given)):
         return None
     missing = [item for item in wanted if item not in given]
     if missing:
-        return f"{_MISSING} {', '.join(missing)}"
+        calls = [item for message in messages for item in message.get("tool_calls", ())]
+        names = {item["id"]: item["name"] for item in calls}
+        # An id is another one in each run; the name is the same.
+        tools = dict.fromkeys(f"a call of {names[item]}" for item in missing)
+        return f"{_MISSING} {', '.join(tools)}"
     extra = [item for item in given if item not in wanted or given.count(item) > 1]
     if extra:
         return f"{', '.join(dict.fromkeys(extra))} has a result that nothing asked for, or several"

@@ -27,6 +27,8 @@ _CAUSES = {
     **dict.fromkeys(("malformed", "denied", "unanswered"), ""),
 }
 _FAILING = "a failing tool ends the turn"
+_REFUSED = "a tool that raises at a no ends the turn"
+_AT_A_NO = "{} raised at the person's no"
 #: What became of the tool call that ended a turn, where it did not just fail.
 _BECAME = {
     "timed_out": "a call of {} did not end in time",
@@ -70,13 +72,17 @@ def _judge_end(history: History, model: ErrorModel, call: Call, end: TraceEvent)
     if last is not None and any(arguments_of(item) is None for item in last.tool_calls):
         # Whether the answer as a whole is malformed, the documents do not agree on.
         return
-    name, observed = "end", f"it ended with {_said_of(end)}"
+    name, observed, cause = "end", f"it ended with {_said_of(end)}", ""
     shown = () if call.last is None else call.last.events[-1:]
     if call.raised and failed:
-        item, fate = failed[0]
+        refused = _raised_at_a_no(history)
+        # It ended the turn, and cut off whatever else was under way.
+        item, fate = next((it for it in failed if it[0].id in refused), failed[0])
         expected = f"the model gets the failure of {item.name}, and the turn goes on"
-        became = _BECAME.get(fate.kind, "a call of {} failed").format(item.name)
-        observed = f"{became}, and the turn ended with {_said_of(end)}"
+        at_a_no = item.id in refused
+        became = _AT_A_NO if at_a_no else _BECAME.get(fate.kind, "a call of {} failed")
+        cause = _REFUSED if at_a_no else _CAUSES.get(fate.kind, _FAILING)
+        observed = f"{became.format(item.name)}, and the turn ended with {_said_of(end)}"
         name, shown = "tool", fate.events
     elif call.raised and (last is None or _all_good(last)):
         expected = "the turn goes on to its answer: nothing had failed"
@@ -96,7 +102,7 @@ def _judge_end(history: History, model: ErrorModel, call: Call, end: TraceEvent)
             observed=observed,
             events=tuple(sorted({*shown, end.seq})),
             hint="What fails within a tool call is a result for the model, not an exception.",
-            cause=_CAUSES.get(failed[0][1].kind, _FAILING) if name == "tool" else "",
+            cause=cause,
         )
 
 
@@ -139,15 +145,23 @@ def _failures(
 def _all_by_themselves(history: History, failed: list[tuple[ToolCall, Fate]]) -> bool:
     """Return whether calls failed, and neither a refusal nor a setting may end their turn.
 
-    A turn may well end where a person said no, or where it was set up to end with a failure.
+    A turn may well end where a person said no, or where it was set up to end with a failure. That
+    a tool asks by itself and raises at a no is a failure of the tool.
     """
     session, scripts = history.session, history.tool_scripts
     if session.join or any(what != "continue" for what in session.policies.values()):
         return False
+    raised = _raised_at_a_no(history)
     return bool(failed) and not any(
-        fate.kind in ("denied", "unanswered") or (item.name in scripts and scripts[item.name].agent)
+        (fate.kind in ("denied", "unanswered") and item.id not in raised)
+        or (item.name in scripts and scripts[item.name].agent)
         for item, fate in failed
     )
+
+
+def _raised_at_a_no(history: History) -> set[str]:
+    """Return the ids of the calls whose tool asked a person itself, and raised at the no."""
+    return {str(event.tool_call) for event in history.of("tool.refused")}
 
 
 def _all_good(answer: Answer) -> bool:

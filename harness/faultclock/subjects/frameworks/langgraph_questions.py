@@ -27,9 +27,8 @@ class Questions:
 
     Args:
         config: what it is called with.
-        asks: whether its tool asks at each call.
-
         refused: called with what leaves a tool after a no.
+        asks: whether its tool asks at each call.
 
     Attributes:
         config: what it is to be called with instead.

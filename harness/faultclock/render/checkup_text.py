@@ -111,7 +111,7 @@ def problem_line(problem: Problem, *, margin: int, counted: bool = True) -> str:
         margin: columns that stand before it.
         counted: say how many runs show it.
     """
-    seen = f"  {count(problem.runs, 'run')}" if counted else ""
+    seen = f"  {problem.seen_in}" if counted else ""
     line = f"{MARKS[problem.serious]} {_title(problem)}"
     return _clip(line, COLUMNS - margin - len(seen)) + seen
 
@@ -187,7 +187,7 @@ def _titles(problems: Sequence[Problem]) -> Iterator[Line]:
     yield Line("The others (--all shows them in full; ✗ is serious)", "heading")
     for problem in problems:
         mark, text = MARKS[problem.serious], _clip(_title(problem), _TITLE_MAX)
-        text = f"{text} ({count(problem.runs, 'run')})"
+        text = f"{text} ({problem.seen_in})"
         yield from _wrapped(text, indent=2, label=mark, width=2, style="minor")
 
 
@@ -232,7 +232,7 @@ def _seen(problem: Problem) -> str:
     shown = problem.situations[:_SITUATIONS_MAX]
     more = len(problem.situations) - len(shown)
     left = f"; and {more} more" if more else ""
-    return f"in {count(problem.runs, 'run')}: {'; '.join(shown)}{left}"
+    return f"in {problem.seen_in}: {'; '.join(shown)}{left}"
 
 
 def _rule(problem: Problem) -> Iterator[Line]:

@@ -132,12 +132,13 @@ def test_what_a_tool_makes_of_its_own_failures_is_left_out_by_name() -> None:
 
 
 def test_what_an_agent_would_need_for_other_situations_is_one_row() -> None:
-    """With how many situations there are for each."""
+    """With how many situations there are for each of the first, and the rest counted."""
     runtime = replace(load_subject("reference-runtime"), own_tools=(ToolScript(name="note"),))
     left_out = battery_for(runtime, "common", Abilities()).left_out
     (row,) = (item for item in left_out if item.what == "set-ups with")
     reasons = dict(reason.split(": ") for reason in row.why.split("; "))
-    assert "a way to cancel a single tool" in reasons
+    assert "a tool that needs an approval" in reasons
+    assert (len(reasons), list(reasons)[-1][-5:]) == (4, "rarer")
     assert sum(map(int, reasons.values())) == row.scenarios
 
 

@@ -21,6 +21,9 @@ _PROVIDERS = {
     "anthropic": ("anthropic",),
     "google": ("gemini",),
 }
+#: How the sources begin that are about one of OpenAI's two APIs: chat completions, and this one.
+_RESPONSES = "openai-responses"
+_OPENAI_APIS = ("OpenAI, Chat completions", "OpenAI, Responses")
 
 
 def checkup_of(
@@ -52,14 +55,17 @@ def checkup_of(
 def _nearest_first(problem: Problem, dialect: str) -> Problem:
     """Return a problem with the sources first that its API's own provider has written.
 
-    Those of another provider come last: what that demands, this one may not.
+    Those of another provider, or of another API of the same one, come last: what that demands,
+    this one may not.
     """
+    other_api = _OPENAI_APIS[dialect != _RESPONSES]
 
     def distance(source: str) -> int:
         provider = source.partition(",")[0].lower()
         if provider not in _PROVIDERS:
             return 1
-        return 0 if dialect.startswith(_PROVIDERS[provider]) else 2
+        is_own = dialect.startswith(_PROVIDERS[provider]) and not source.startswith(other_api)
+        return 0 if is_own else 2
 
     return problem.model_copy(update={"sources": tuple(sorted(problem.sources, key=distance))})
 

@@ -84,7 +84,7 @@ def test_what_a_line_of_a_package_raises_is_caught_around_the_call() -> None:
     known = {"library": "langgraph 1.2.22"}
     beyond = _crashed("beyond", "no", frames=(library,))
     (problem,) = problems_of((beyond,), (), model().requirements, **known)
-    assert problem.beyond == "no line of yours was seen: it is in openai"
+    assert problem.beyond == "no line of yours was seen: it is in the package openai"
     assert problem.change.startswith("Catch ValueError around your call")
     python = library.model_copy(update={"file": "json/decoder.py"})
     beyond = _crashed("beyond", "no", frames=(python,))

@@ -5,15 +5,17 @@ Pure: a report that was compared with a baseline gives its answer without anothe
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import faultclock
 from faultclock.check.running import Runs
+from faultclock.check.tool_lines import with_tool
 from faultclock.check.traits import traits_of
 from faultclock.model.report.checkup import CheckUp, LeftOut, Problem, TakenFor
 from faultclock.model.report.finding import Report
 from faultclock.model.report.problems import problems_in
 from faultclock.model.report.unproved import unproved_in
+from faultclock.model.trace.notes import Frame
 
 #: Who writes a source, and how the names of the APIs begin that are theirs or copies of theirs.
 _PROVIDERS = {
@@ -32,19 +34,24 @@ def checkup_of(
     taken_for: TakenFor,
     left_out: Sequence[LeftOut],
     streams: bool,
+    tools: Mapping[str, Frame] | None = None,
 ) -> CheckUp:
     """Return the answer.
 
     Args:
         runs: all that was run; its report may have been held against a baseline.
         streams: whether the target asks for streams.
+        tools: where the functions of its own tools begin.
     """
     report = runs.report
     return CheckUp(
         faultclock=faultclock.__version__,
         taken_for=taken_for,
         does=() if runs.profile is None else traits_of(runs.profile, streams=streams),
-        problems=tuple(_nearest_first(item, taken_for.dialect) for item in problems_in(report)),
+        problems=tuple(
+            with_tool(_nearest_first(item, taken_for.dialect), report.runs, tools or {})
+            for item in problems_in(report)
+        ),
         left_out=(*left_out, *_not_run(report)),
         inconclusive=unproved_in(report),
         report=report,

@@ -204,6 +204,8 @@ def _in_full(number: int, problem: Problem, how: _How) -> Iterator[Line]:
     serious = "Serious. " if problem.serious else ""
     yield from _wrapped(f"{serious}{_harm(problem)}: {problem.does}", indent=_INDENT)
     yield from _labelled("at", _where(problem))
+    if (tool := problem.tool) is not None:
+        yield from _labelled("tool", _line(tool.file, tool.line, tool.code))
     if not problem.error:
         yield from _labelled("should", problem.expected)
     yield from _labelled("seen", _seen(problem))
@@ -223,9 +225,13 @@ def _where(problem: Problem) -> str:
         raised = problem.frames[-1:] if problem.error else ()
         said = (*(f"{frame.file}:{frame.line}" for frame in raised), problem.beyond)
         return "; ".join(filter(None, said))
-    place = f"{problem.source.file}:{problem.source.line}"
+    return _line(problem.source.file, problem.source.line, problem.code)
+
+
+def _line(file: str, line: int, code: str) -> str:
+    place = f"{file}:{line}"
     room = COLUMNS - _INDENT - _LABEL - len(place) - 1
-    return f"{place} {_clip(problem.code, room)}" if room >= _TITLE_MIN else place
+    return f"{place} {_clip(code, room)}" if room >= _TITLE_MIN else place
 
 
 def _seen(problem: Problem) -> str:

@@ -74,6 +74,8 @@ class Problem(Value):
     """The line to look at."""
     code: str = ""
     """That line."""
+    tool: Frame | None = None
+    """Where the user's function of the tool begins that it is about; None where no tool is one."""
     library: str = ""
     """Name and version of what it is in, where no line of the user's own was seen in it."""
     package: str = ""
@@ -119,7 +121,9 @@ class Problem(Value):
         if not self.library:
             return ""
         places = f"{self.library}, in what that uses, or in how you set it up"
-        return f"no line of yours was seen: it is in {self.package or places}"
+        if self.package:
+            places = f"the package {self.package}"
+        return f"no line of yours was seen: it is in {places}"
 
 
 class CheckUp(Value):

@@ -141,8 +141,8 @@ def _beyond(group: _Group, library: str) -> dict[str, str]:
     if raised is None or not package:
         return {"library": library}
     change = (
-        f"Catch {raised.type} around your call, as a failed call among others; report it to"
-        f" {package}, whose line it is."
+        f"Catch {raised.type} around your call, as a failed call among others; the line is for the"
+        f" authors of {package} to mend."
     )
     return {"library": library, "package": package, "change": change}
 

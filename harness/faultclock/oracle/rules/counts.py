@@ -34,7 +34,8 @@ class Absence(Stretch):
         known = None if opened is None else EVENTS.get(opened.kind)
         if opened is None or known is None or not known.happened:
             return ""
-        return f" {format_roughly(event.at_ns - opened.at_ns)} after {happened(opened)}"
+        since_ns = event.at_ns - opened.at_ns
+        return f" {format_roughly(since_ns) if since_ns else 'right'} after {happened(opened)}"
 
     def conclude(self, *, forgiven: bool) -> None:  # noqa: ARG002 - what must not be is never due
         self.judged = max(1, len(self.faults))

@@ -95,7 +95,8 @@ def _judge_turns(
     pair = {"session": rules.session, "turn": rules.turn, "stage": rules.stage}[str(cancel.scope)]
     due_ns = _due_ns(history, rules, cancel)
     ends = "the turn ends" if pair is None else f"the turn ends with {pair}"
-    expected = f"after the cancel of the {cancel.scope}: {ends} by {format_duration(due_ns)}"
+    within = format_duration(due_ns - cancel.at_ns)
+    expected = f"after the cancel of the {cancel.scope}: {ends} within {within}"
     for call in _open_turns(history, cancel):
         is_hit = cancel.scope != "stage" or _in_stage(history, call, cancel)
         if is_hit and not _is_done(history, call, cancel, due_ns):

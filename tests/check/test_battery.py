@@ -94,6 +94,14 @@ def test_what_a_runtime_does_not_do_is_left_out_by_name() -> None:
     assert not any(reply.tool_calls for s in none.scenarios for reply in s.provider.replies)
 
 
+def test_an_agent_that_the_check_does_not_cancel_is_not_said_to_be_uncancellable() -> None:
+    """Its framework may well have a call that can be cancelled, which the check does not make."""
+    agent = replace(load_subject("reference-runtime"), own_tools=())
+    (cancel,) = (it.scenario for it in find_scenarios(("cancellation/during-backoff",)))
+    said = why_left_out(cancel, agent, Abilities(cancels=False))
+    assert said == ("cancels", "the check does not cancel this agent")
+
+
 def test_what_the_api_does_not_have_is_left_out_by_name() -> None:
     """An error that a provider never sends says nothing about its client."""
     binding = replace(load_subject("reference"), dialects=("ollama",))
@@ -142,12 +150,13 @@ def test_a_tool_that_raises_for_made_up_arguments_is_no_problem_but_left_out() -
 
 
 def test_what_an_agent_would_need_for_other_situations_is_one_row() -> None:
-    """With how many situations there are for each."""
+    """With how many situations there are for each of the first, and the rest counted."""
     runtime = replace(load_subject("reference-runtime"), own_tools=(ToolScript(name="note"),))
     left_out = battery_for(runtime, "common", Abilities()).left_out
     (row,) = (item for item in left_out if item.what == "set-ups with")
     reasons = dict(reason.split(": ") for reason in row.why.split("; "))
-    assert "a way to cancel a single tool" in reasons
+    assert "a tool that needs an approval" in reasons
+    assert (len(reasons), list(reasons)[-1][-5:]) == (4, "rarer")
     assert sum(map(int, reasons.values())) == row.scenarios
 
 

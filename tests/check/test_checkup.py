@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from faultclock.check.checkup import checkup_of
 from faultclock.check.running import Runs
 from faultclock.model.report.checkup import CheckUp, TakenFor
@@ -80,3 +82,17 @@ def test_what_the_own_provider_has_written_is_the_first_source() -> None:
     assert first["anthropic-messages"] == ["Anthropic", "Bug: b/c#1", "OpenAI"]
     assert first["azure-openai"] == ["OpenAI", "Bug: b/c#1", "Anthropic"]
     assert first["gemini-generate-content"][0] == first[""][0] == "Bug: b/c#1"
+
+
+@pytest.mark.parametrize(
+    ("dialect", "first"), [("openai-chat", "Chat completions"), ("openai-responses", "Responses")]
+)
+def test_the_first_source_is_about_the_api_that_is_asked(dialect: str, first: str) -> None:
+    """A finish reason is no part of the Responses API."""
+    given = ("OpenAI, Chat completions: https://a.example", "OpenAI, Responses: https://b.example")
+    found = report(run("one", finding("T-RETRY-01")))
+    covered = tuple(item.model_copy(update={"sources": given}) for item in found.coverage)
+    runs = Runs(report=found.model_copy(update={"coverage": covered}))
+    taken = TAKEN.model_copy(update={"dialect": dialect})
+    (problem,) = checkup_of(runs, taken_for=taken, left_out=(), streams=True).problems
+    assert problem.sources[0].startswith(f"OpenAI, {first}")

@@ -37,7 +37,9 @@ def _header(header: str, form: str, reading: str) -> HeaderReading:
 
 def _profile() -> RetryProfile:
     layer = Layer(
-        number=1, jitter=JitterSeen(text="0.75 to 1 of the nominal wait"), text="waits 1s x 2^n"
+        number=1,
+        jitter=JitterSeen(text="each wait is 75 % to 100 % of that, at random"),
+        text="waits 1s x 2^n",
     )
     return RetryProfile(
         faultclock="1.0",
@@ -83,7 +85,7 @@ def test_each_trait_says_it_once() -> None:
         "1 after 400, cut streams"
     )
     assert traits["waits"] == "1s x 2^n"
-    assert traits["jitter"] == "0.75 to 1 of the nominal wait"
+    assert traits["jitter"] == "each wait is 75 % to 100 % of that, at random"
     assert traits["hints"] == "keeps to retry-after (seconds); ignores x-ratelimit-reset"
     assert traits["ceiling"] == "up to 2m; above it: gives up"
     assert traits["deadlines"] == "an attempt: 30s; the whole call: there is none up to 1m"
@@ -102,3 +104,18 @@ def test_loops_in_loops_are_named() -> None:
     profile = _profile().model_copy(update={"schedules": (schedule,)})
     traits = {item.name: item.text for item in traits_of(profile, streams=True)}
     assert traits["layers"] == "loops in loops, 3 x 5 = 15 attempts"
+
+
+def test_the_waits_of_a_loop_in_a_loop_are_not_all_listed() -> None:
+    """`infer` has each of them, and no one reads a dozen."""
+    profile = _profile()
+    schedules = tuple(
+        schedule.model_copy(
+            update={"layers": (schedule.layers[0].model_copy(update={"text": f"waits {at}s"}),)}
+        )
+        for at in range(5)
+        for schedule in profile.schedules
+    )
+    changed = profile.model_copy(update={"schedules": schedules})
+    traits = {item.name: item.text for item in traits_of(changed, streams=True)}
+    assert traits["waits"] == "0s; 1s; 2s; 2 more after other failures"

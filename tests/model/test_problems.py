@@ -8,7 +8,7 @@ import pytest
 
 from faultclock.model.error_model.error_model import Requirement
 from faultclock.model.error_model.harm import Harm
-from faultclock.model.report.finding import RunReport, SourcePlace, Verdict
+from faultclock.model.report.finding import AttemptMark, RunReport, SourcePlace, Verdict
 from faultclock.model.report.problems import problems_in, problems_of
 from faultclock.model.report.unproved import unproved_in
 from faultclock.model.trace.notes import Frame, RunNotes
@@ -76,8 +76,20 @@ def test_what_no_line_of_the_user_has_a_part_in_is_the_librarys() -> None:
     assert _of_agent(beyond, node="22.23.3") == ["langgraph 1.2.22"], "Node only hosts it"
     assert _of_agent(_crashed("own", "no", frames=(FRAME, library))) == [""]
     assert [item.library for item in problems_in(report(beyond))] == [""]
-    (problem,) = problems_of((beyond,), (), model().requirements, library="langgraph 1.2.22")
-    assert problem.beyond.startswith("no line of yours was seen: it is in langgraph 1.2.22")
+
+
+def test_what_a_line_of_a_package_raises_is_caught_around_the_call() -> None:
+    """A person cannot mend that line, and wants to know which of many packages has it."""
+    library = FRAME.model_copy(update={"file": "openai/_base_client.py", "own": False})
+    known = {"library": "langgraph 1.2.22"}
+    beyond = _crashed("beyond", "no", frames=(library,))
+    (problem,) = problems_of((beyond,), (), model().requirements, **known)
+    assert problem.beyond == "no line of yours was seen: it is in the package openai"
+    assert problem.change.startswith("Catch ValueError around your call")
+    python = library.model_copy(update={"file": "json/decoder.py"})
+    beyond = _crashed("beyond", "no", frames=(python,))
+    (problem,) = problems_of((beyond,), (), model().requirements, **known)
+    assert problem.beyond.startswith("no line of yours was seen: it is in langgraph 1.2.22, in")
 
 
 def test_what_leaks_is_never_said_to_be_a_librarys_alone() -> None:
@@ -409,3 +421,47 @@ def test_how_often_it_was_seen_and_what_stands_in_parentheses_is_no_cause() -> N
         model().requirements,
     )
     assert [problem.runs for problem in problems] == [2]
+
+
+def test_the_same_finding_with_and_without_a_line_is_one_problem() -> None:
+    """A quick failure waits nowhere, so that its run shows no line."""
+    notes, source = slept_at(20)
+    late = finding("T-ANSWER-01", "it returned 'Sorry'", source=source)
+    silent, refused = (
+        run("silent", late, notes=notes, calls=2),
+        run("refused", late.model_copy(update={"source": None})),
+    )
+    (problem,) = problems_of((silent, refused), (), model().requirements)
+    assert (problem.runs, problem.source) == (2, source)
+    assert problem.situations == ("Situation refused", "Situation silent")
+    assert "tests/refused" in problem.reproduce
+
+
+def test_what_is_seen_only_in_a_stream_says_so_and_stands_below_its_equals() -> None:
+    """Most people first mend what happens to every answer."""
+    streamed = [
+        run(f"s{at}", finding("T-RETRY-01", "in streams"), streamed=True) for at in range(2)
+    ]
+    attempt = AttemptMark(call="ask/1", number=1, started_ns=0, known_ns=1, ended="ok")
+    plain = run("plain", finding("T-RETRY-01", "always"))
+    call = plain.calls[0].model_copy(update={"attempts": (attempt,)})
+    plain = plain.model_copy(update={"calls": (call,)})
+    problems = problems_of((*streamed, plain), (), model().requirements)
+    assert [item.seen_in for item in problems] == ["1 run", "2 runs, only in a stream"]
+    (alone,) = problems_of(streamed, (), model().requirements)
+    assert alone.seen_in == "2 runs", "where all is streamed, that says nothing"
+
+
+def test_a_failure_with_a_status_is_shown_before_an_exotic_one() -> None:
+    """Of one cause, everyone has met a 401, and few a body that is no answer."""
+    runs = []
+    for name, ended, events in (
+        ("odd", "a body that is no whole answer", ()),
+        ("usual", "401", (1,)),
+    ):
+        attempt = AttemptMark(call="ask/1", number=1, started_ns=0, known_ns=1, ended=ended)
+        made = run(name, finding("T-ANSWER-01", f"failed ({name})"), timeline_cut=len(events))
+        call = made.calls[0].model_copy(update={"attempts": (attempt,)})
+        runs.append(made.model_copy(update={"calls": (call,)}))
+    (problem,) = problems_of(runs, (), model().requirements)
+    assert problem.title == "Failed (usual)"

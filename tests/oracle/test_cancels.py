@@ -232,7 +232,7 @@ def test_a_cancel_meets_the_turns_that_run_in_its_process(model: ErrorModel) -> 
     died = TurnBuilder(cancels=CANCELS).turn().crashes().cancels("turn")
     assert failed(model, died) == []
     open_ = TurnBuilder(cancels=CANCELS).turn().cancels("turn").after("9s")
-    assert "the turn never ended" in failed(model, open_)
+    assert "the turn never ended after its cancel" in failed(model, open_)
 
 
 def test_a_sibling_that_was_stopped_for_its_own_reason_was_not_cancelled(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.oracle.common_model import found, verdict
+from faultclock.model.error_model.harm import Harm
+from tests.oracle.common_model import common, found, verdict
 from tests.oracle.trace_builder import link
 from tests.oracle.turn_builder import TurnBuilder, value
 
@@ -29,6 +30,15 @@ def test_a_cancelled_turn_that_ends_late_is_found() -> None:
     """The person has pressed Escape, and waits."""
     finding = found(cancelled("5s").ends(), "cancel.outcome")
     assert (finding.requirement, finding.verdict.value) == ("COMMON-CANCEL-02", "FAIL")
+
+
+def test_a_cancelled_turn_that_never_ends_is_a_hang() -> None:
+    """It is another sentence than one that ends late, and a worse one."""
+    finding = found(
+        TurnBuilder(cancels=CANCELS).turn().cancels("turn").after("9s"), "cancel.outcome"
+    )
+    requirement = common().requirement(finding.requirement or "")
+    assert (requirement.id, requirement.harm) == ("COMMON-CANCEL-05", Harm.HANG)
 
 
 def test_what_begins_after_a_cancel_is_found() -> None:

@@ -39,8 +39,8 @@ def twice(pair: str | None, *, late: bool = False, retrying: bool = False) -> Tr
 @pytest.mark.parametrize(
     ("pair", "late", "words"),
     [
-        (FORBIDDEN, False, "commit-then-fail: the effect was there before the reply said"),
-        (FORBIDDEN, True, "fail-then-commit: the reply said ToolTerminal/Forbidden, and the"),
+        (FORBIDDEN, False, "the first time, it failed after it had had its effect"),
+        (FORBIDDEN, True, "the first time, it failed, and had its effect after that"),
         (None, False, "the first time, the reply was good"),
     ],
 )

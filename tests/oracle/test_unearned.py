@@ -254,7 +254,8 @@ def test_no_tool_is_executed_for_a_call_that_has_ended(model: ErrorModel) -> Non
     built = TurnBuilder().turn().says().ends().after("1s")
     built.calls("c9")
     trace = built.build()
-    assert len(bad(model, trace, "ordering.nothing-after-the-end")) == 1
+    (finding,) = bad(model, trace, "ordering.nothing-after-the-end")
+    assert finding.observed == "a tool was run 1s after the call ended"
     assert (
         "no answer of the model has a call c9" in bad(model, trace, "tools.asked-for")[0].observed
     )

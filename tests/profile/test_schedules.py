@@ -98,7 +98,7 @@ def test_waits_that_no_draw_explains_are_said_below_the_longest() -> None:
     """Neither of the ends that were seen is the one that the code has."""
     layer = _read((0.4, 0.4913), (0.8, 0.9826), how="range")
     assert _seconds(layer.base_ns.value) == 0.4913
-    assert layer.jitter.text == "0.81 to 1 of the longest seen"
+    assert layer.jitter.text == "each wait is 81 % to 100 % of that, as far as seen"
     assert layer.text.startswith("waits up to ")
 
 

@@ -75,6 +75,10 @@ AGENTS: dict[str, tuple[str, str]] = {
     "COMMON-CANCEL-02": ("mini-runtime-cancel-is-a-wish", "approvals/cancel-while-open"),
     "COMMON-CANCEL-03": ("tests/run/wrong_agents.py:works_on", "cancellation/between-two-tools"),
     "COMMON-CANCEL-04": ("mini-runtime-backoff-swallows-cancel", "cancellation/during-backoff"),
+    "COMMON-CANCEL-05": (
+        "tests/run/wrong_agents.py:waits_for_ever",
+        "cancellation/between-two-tools",
+    ),
     # tools
     "COMMON-TOOL-01": ("mini-tool-no-deadline", "tool-contract/silent-service"),
     "COMMON-TOOL-02": ("mini-tool-deaf-to-cancel", "tool-contract/cancel-in-backoff"),

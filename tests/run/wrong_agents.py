@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from typing import Any
 
 from faultclock.agents.calls import Call
+from faultclock.agents.stud_cli.cancellation import is_cancellation
 from faultclock.agents.stud_cli.provider import ProviderCall, TransportRetries
 from faultclock.agents.stud_cli.runtime import DECLARES, ReferenceRuntime
 from faultclock.agents.stud_cli.session import StudTurn
@@ -89,6 +90,18 @@ class _WorksOn(ReferenceRuntime):
             await call.tool.execute(call.arguments, call_id=call.id)
 
 
+class _WaitsForEver(ReferenceRuntime):
+    """Once its turn was cancelled, it waits for what never comes."""
+
+    async def in_time(self, turn: StudTurn, work: Coroutine[Any, Any, str]) -> str:
+        try:
+            return await super().in_time(turn, work)
+        except TypedError as error:
+            if is_cancellation(error):
+                await asyncio.Event().wait()
+            raise
+
+
 class _TellsAKey(ReferenceRuntime):
     """It writes the key that a tool has used beside the result that it tells the model."""
 
@@ -110,4 +123,5 @@ gives_up = _bound("gives-up", _GivesUp)
 acts_on_half = _bound("acts-on-half", _ActsOnHalf)
 parser_raises = _bound("parser-raises", _ParserRaises)
 works_on = _bound("works-on", _WorksOn)
+waits_for_ever = _bound("waits-for-ever", _WaitsForEver)
 tells_a_key = _bound("tells-a-key", _TellsAKey)

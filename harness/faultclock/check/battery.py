@@ -42,6 +42,8 @@ _EXPLORED = "exploration"
 #: Statuses that waiting cannot mend: clients ask again all the same.
 _HOPELESS = frozenset({400, 401, 403, 404, 413, 422})
 _HINTS = ("retry-after", "retry-after-ms")
+#: So many reasons why are named of one thing: those of most scenarios.
+_REASONS_MAX = 3
 #: Of an agent with tools of its own.
 _INSIDE = LeftOut(
     what="inside your tools",
@@ -113,8 +115,12 @@ def battery_for(
 def _rows(left_out: Counter[tuple[str, str]]) -> Iterator[LeftOut]:
     """Yield one row for each thing that is left out, with all reasons why."""
     for what, reasons in groupby(sorted(left_out.items()), key=lambda item: item[0][0]):
-        counts = {why: count for (_, why), count in reasons}
-        why = "; ".join(f"{why}: {count}" for why, count in counts.items())
+        counts = Counter({why: count for (_, why), count in reasons})
+        first = counts.most_common(_REASONS_MAX)
+        rest = len(counts) - len(first)
+        why = "; ".join(f"{why}: {count}" for why, count in first)
+        if rest:
+            why += f"; {rest} rarer: {counts.total() - sum(count for _, count in first)}"
         yield LeftOut(
             what=what,
             why=why if len(counts) > 1 else next(iter(counts)),

@@ -101,7 +101,7 @@ def _seen(abilities: Abilities, bound: Binding) -> str:
     rows = (
         (asks, "asks a person for approvals", "asks no person"),
         (abilities.sessions, *_of_session(abilities, *bound.session)),
-        (abilities.cancels, "can be cancelled", "cannot be cancelled"),
+        (abilities.cancels, "can be cancelled", "is not cancelled by the check"),
     )
     shown = (does if able else lacks for able, does, lacks in rows)
     said = f"it {', '.join((streams[abilities.streams], *shown))}"

@@ -34,6 +34,8 @@ _NAMES = {
 #: What one layer has to say.
 _Said = Callable[[Layer], str]
 _STATUS = "status-"
+#: So many waits are described: a loop in a loop has a dozen, and `faultclock infer` shows each.
+_TEXTS_MAX = 3
 #: The form that asks which of two headers comes first.
 _BOTH = "both"
 _OF_STREAMS = "stream-"
@@ -104,7 +106,9 @@ def _waits(layer: Layer) -> str:
 def _of_schedules(schedules: Iterable[Schedule], said: _Said) -> str:
     """Return what the layers of all schedules have to say, each thing once."""
     found = (said(layer) for schedule in schedules for layer in schedule.layers)
-    return "; ".join(dict.fromkeys(text for text in found if text))
+    texts = tuple(dict.fromkeys(text for text in found if text))
+    more = (f"{len(texts) - _TEXTS_MAX} more after other failures",)
+    return "; ".join(texts[:_TEXTS_MAX] + (more if len(texts) > _TEXTS_MAX else ()))
 
 
 def _products(schedules: Iterable[Schedule]) -> str:

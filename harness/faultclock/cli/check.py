@@ -237,6 +237,7 @@ def _checkup(
     from faultclock.check.checkup import checkup_of
     from faultclock.check.running import make_runs
     from faultclock.check.target import take
+    from faultclock.check.tool_lines import tool_lines
     from faultclock.cli.preparing import prepared
     from faultclock.cli.progress import bar
     from faultclock.cli.selection import without_root
@@ -274,6 +275,7 @@ def _checkup(
         taken_for=target.taken_for,
         left_out=(*target.others, *battery.left_out),
         streams=target.abilities.streams != "never",
+        tools=tool_lines(target.binding),
     )
 
 

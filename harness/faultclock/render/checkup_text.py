@@ -111,7 +111,7 @@ def problem_line(problem: Problem, *, margin: int, counted: bool = True) -> str:
         margin: columns that stand before it.
         counted: say how many runs show it.
     """
-    seen = f"  {count(problem.runs, 'run')}" if counted else ""
+    seen = f"  {problem.seen_in}" if counted else ""
     line = f"{MARKS[problem.serious]} {_title(problem)}"
     return _clip(line, COLUMNS - margin - len(seen)) + seen
 
@@ -187,7 +187,7 @@ def _titles(problems: Sequence[Problem]) -> Iterator[Line]:
     yield Line("The others (--all shows them in full; ✗ is serious)", "heading")
     for problem in problems:
         mark, text = MARKS[problem.serious], _clip(_title(problem), _TITLE_MAX)
-        text = f"{text} ({count(problem.runs, 'run')})"
+        text = f"{text} ({problem.seen_in})"
         yield from _wrapped(text, indent=2, label=mark, width=2, style="minor")
 
 
@@ -204,6 +204,8 @@ def _in_full(number: int, problem: Problem, how: _How) -> Iterator[Line]:
     serious = "Serious. " if problem.serious else ""
     yield from _wrapped(f"{serious}{_harm(problem)}: {problem.does}", indent=_INDENT)
     yield from _labelled("at", _where(problem))
+    if (tool := problem.tool) is not None:
+        yield from _labelled("tool", _line(tool.file, tool.line, tool.code))
     if not problem.error:
         yield from _labelled("should", problem.expected)
     yield from _labelled("seen", _seen(problem))
@@ -223,16 +225,20 @@ def _where(problem: Problem) -> str:
         raised = problem.frames[-1:] if problem.error else ()
         said = (*(f"{frame.file}:{frame.line}" for frame in raised), problem.beyond)
         return "; ".join(filter(None, said))
-    place = f"{problem.source.file}:{problem.source.line}"
+    return _line(problem.source.file, problem.source.line, problem.code)
+
+
+def _line(file: str, line: int, code: str) -> str:
+    place = f"{file}:{line}"
     room = COLUMNS - _INDENT - _LABEL - len(place) - 1
-    return f"{place} {_clip(problem.code, room)}" if room >= _TITLE_MIN else place
+    return f"{place} {_clip(code, room)}" if room >= _TITLE_MIN else place
 
 
 def _seen(problem: Problem) -> str:
     shown = problem.situations[:_SITUATIONS_MAX]
     more = len(problem.situations) - len(shown)
     left = f"; and {more} more" if more else ""
-    return f"in {count(problem.runs, 'run')}: {'; '.join(shown)}{left}"
+    return f"in {problem.seen_in}: {'; '.join(shown)}{left}"
 
 
 def _rule(problem: Problem) -> Iterator[Line]:

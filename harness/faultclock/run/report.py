@@ -95,6 +95,7 @@ def run_report(
     telling = any(finding.verdict in _TELLING for finding in judgement.findings)
     token = token_of(coordinates()) if telling and coordinates is not None else ""
     found = _with_places(trace, judgement)
+    asked = [event.payload.get("stream") for event in trace.of_kind("http.request")]
     ends = [call.ended_ns for call in judgement.calls if call.ended_ns is not None]
     return RunReport(
         scenario=scenario.id,
@@ -111,6 +112,7 @@ def run_report(
         virtual_ns=max(ends, default=trace.footer.ended_at_ns),
         time_base=trace.header.time_base,
         trace_digest=trace.footer.digest,
+        streamed=bool(asked) and all(asked),
         # Of a failure every report takes that for granted.
         made_twice=confirmed and verdict is not Verdict.FAIL,
         trace_file=trace_file,

@@ -63,8 +63,13 @@ class AgentTarget:
     @property
     def style(self) -> Literal["async", "sync"]:
         """Whether its turns are coroutines: some agents cannot be awaited."""
+        return "sync" if self.blocks else self.known.style
+
+    @property
+    def blocks(self) -> str:
+        """What in it cannot be awaited, though its framework can be; empty for nothing."""
         blocks = getattr(self.known.framework(), "blocks", None)
-        return "sync" if blocks is not None and blocks(self.agent) else self.known.style
+        return "" if blocks is None else str(blocks(self.agent))
 
     def tools(self) -> tuple[ToolScript, ...]:
         """Return what the agent's own tools declare of themselves."""
@@ -161,8 +166,8 @@ class AgentTarget:
         said = f"its own tools are {names}" if tools else none
         if self.answer_form:
             said = "it is an agent that writes code, so no call of a tool is played around"
-        if self.style == "sync" and self.known.style == "async":
-            said += "; something in it cannot be awaited, so it is called as a blocking program"
+        if blocks := self.blocks:
+            said += f"; {blocks}, so it is called as a blocking program"
         return said
 
     def lives(self) -> Callable[..., Any]:

@@ -88,13 +88,19 @@ def test_a_blocking_agent_streams_as_well(folder: Path) -> None:
 # ---------------------------------------------------------------------- what cannot be awaited
 
 
-@pytest.mark.parametrize("name", ["blocking", "middle", "by_hand"])
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [("blocking", "its SqliteSaver"), ("middle", "its hooked"), ("by_hand", "its node ask")],
+)
 def test_a_graph_that_cannot_be_awaited_is_called_as_a_blocking_program(
-    name: str, folder: Path
+    name: str, what: str, folder: Path
 ) -> None:
-    """A saver, a middleware, or functions of nodes that call tools themselves."""
+    """A saver, a middleware, or functions of nodes that call tools themselves, by its name."""
     binding = _taken(folder, LANGGRAPH, name)
     assert binding.style == "sync"
+    because = adopt(f"{folder}/{LANGGRAPH}_program.py:{name}").taken_for.because
+    assert f"; {what}" in because
+    assert "only blocks (" in because
     trace = _played(binding, "rate-limits/limited-after-a-tool")
     assert trace.footer.ending == "completed"
     (reply,) = trace.of_kind("tool.replied")

@@ -74,8 +74,12 @@ class Problem(Value):
     """The line to look at."""
     code: str = ""
     """That line."""
+    tool: Frame | None = None
+    """Where the user's function of the tool begins that it is about; None where no tool is one."""
     library: str = ""
     """Name and version of what it is in, where no line of the user's own was seen in it."""
+    package: str = ""
+    """The package of that library in which its exception was raised; empty for any other."""
     error: str = ""
     """Type and message of the exception; empty where there is none."""
     frames: tuple[Frame, ...] = ()
@@ -83,6 +87,8 @@ class Problem(Value):
     """What the subject logged in the run that is shown."""
     runs: int = Field(ge=1)
     """How many runs show it."""
+    only_in_streams: bool = False
+    """Whether they asked for streams alone, and others did not."""
     situations: tuple[str, ...]
     """Titles of the scenarios that show it, the plainest first."""
     expected: str = ""
@@ -104,14 +110,20 @@ class Problem(Value):
         return f"breaks a {self.level}" if self.harm is None else self.harm.value
 
     @property
+    def seen_in(self) -> str:
+        """How many runs show it, in words."""
+        runs = f"{self.runs:,} run{'s' * (self.runs != 1)}"
+        return f"{runs}, only in a stream" if self.only_in_streams else runs
+
+    @property
     def beyond(self) -> str:
         """Where it is, where that is no line of the user's own; empty where it is one."""
         if not self.library:
             return ""
-        return (
-            f"no line of yours was seen: it is in {self.library}, in what that uses, or in how"
-            " you set it up"
-        )
+        places = f"{self.library}, in what that uses, or in how you set it up"
+        if self.package:
+            places = f"the package {self.package}"
+        return f"no line of yours was seen: it is in {places}"
 
 
 class CheckUp(Value):

@@ -198,7 +198,7 @@ class RunReport(SparseValue):
     """One scenario, one seed, one subject: judged."""
 
     SPARSE: ClassVar[frozenset[str]] = frozenset(
-        {"time_base", "token", "notes", "made_twice", "unanswered"}
+        {"time_base", "token", "notes", "made_twice", "unanswered", "streamed"}
     )
 
     scenario: str
@@ -219,6 +219,8 @@ class RunReport(SparseValue):
     time_base: TimeBase = "virtual"
     """`wall`: the run was recorded in real time."""
     trace_digest: str
+    streamed: bool = False
+    """Whether it asked the model for streams, and for nothing else."""
     made_twice: bool = False
     """It did not fail, and was made once more in another process: every byte was the same."""
     trace_file: str | None = None

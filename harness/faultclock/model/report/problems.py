@@ -29,7 +29,8 @@ from faultclock.model.report.finding import (
     SourcePlace,
     Verdict,
 )
-from faultclock.model.trace.notes import Frame, RaisedError
+from faultclock.model.report.lines import lines_of, own_frame, package_of
+from faultclock.model.trace.notes import RaisedError
 
 #: A requirement as the error model has it, or as a report shows it.
 Demand = Requirement | RequirementCoverage
@@ -51,8 +52,10 @@ _DETAIL = re.compile(r" \([^()]*\)")
 _TIMES = re.compile(r"\b(?:once|twice)\b|# times\b")
 #: Scenarios of the inference: no file leads to them, so any other shows a problem better.
 _INFERRED = "infer/"
+#: How an attempt ends that went well, and how those begin that a status refuses.
+_WELL, _REFUSALS = "ok", ("4", "5")
 #: See `_Seen.plainness`.
-_Plainness = tuple[bool, bool, int, int, int]
+_Plainness = tuple[bool, bool, bool, int, int, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,10 +85,13 @@ class _Seen:
 
     @property
     def plainness(self) -> _Plainness:
-        """Sorts the plainest situation first: few calls, few events."""
+        """Sorts the plainest situation first: answers with a status, few calls, few events."""
         events = len(self.run.timeline) + self.run.timeline_cut
         inferred = self.run.scenario.startswith(_INFERRED)
-        return (self.crash is not None, inferred, len(self.run.calls), events, self.order)
+        ends = (attempt.ended for call in self.run.calls for attempt in call.attempts)
+        exotic = not all(end == _WELL or end.startswith(_REFUSALS) for end in ends)
+        calls = len(self.run.calls)
+        return (self.crash is not None, inferred, exotic, calls, events, self.order)
 
 
 def problems_of(
@@ -113,14 +119,32 @@ def problems_of(
     for seen in _of_seeds(seeds_findings, runs, requirements):
         groups.setdefault(_key(seen), _Group()).add(seen)
     # Where no line of the user's own ever waits or raises, none is between the model and a tool.
-    passed = not any(own for run in runs for own in _lines_of(run))
+    passed = not any(own for run in runs for own in lines_of(run))
+    # Where nothing is asked in one piece, that it was seen in a stream says nothing.
+    either = any(run.attempts and not run.streamed for run in runs)
     problems = (
         _problem(key, group, known).model_copy(
-            update={"library": library if group.is_beyond(passed=passed) else ""}
+            update={
+                "only_in_streams": either and group.streamed,
+                **(_beyond(group, library) if group.is_beyond(passed=passed) else {}),
+            }
         )
         for key, group in _joined(groups).items()
     )
     return tuple(sorted(problems, key=_rank))
+
+
+def _beyond(group: _Group, library: str) -> dict[str, str]:
+    """Return where it is, and for an exception what a person does who cannot mend that line."""
+    raised = None if group.shown is None else group.shown.raised
+    package = "" if raised is None or not library else package_of(raised.frames)
+    if raised is None or not package:
+        return {"library": library}
+    change = (
+        f"Catch {raised.type} around your call, as a failed call among others; the line is for the"
+        f" authors of {package} to mend."
+    )
+    return {"library": library, "package": package, "change": change}
 
 
 def _joined(groups: Mapping[str, _Group]) -> Mapping[str, _Group]:
@@ -128,12 +152,14 @@ def _joined(groups: Mapping[str, _Group]) -> Mapping[str, _Group]:
 
     A library that crashes at one line does so whoever called it: an exception that met no line of
     the user's joins the same that did. What is at a line where a call waited joins the same at that
-    line where none did. A requirement may name another one, with which it is shown.
+    line where none did, and what shows no line joins the same at a line. A requirement may name
+    another one, with which it is shown.
     """
     groups = _housed(groups, lambda group: group.is_placed, lambda group: group.crashed_at)
     groups = _housed(
         groups, lambda group: not _waited_at(group.shown), lambda group: group.caused_at
     )
+    groups = _housed(groups, lambda group: group.placed is not None, lambda group: group.caused_by)
     leading = {group.demand.id: key for key, group in reversed(list(groups.items()))}
     return _folded(
         groups,
@@ -171,16 +197,18 @@ class _Group:
         rows: plainness, title of the situation and id of the finding, in the order of the runs.
         failing: ids of those that fail.
         lines: whether the lines that waited or raised are the user's own.
+        streamed: whether every run that shows it asks for nothing but streams.
     """
 
     shown: _Seen | None = None
     placed: _Seen | None = None
-    least: _Plainness = (True, True, 0, 0, 0)
+    least: _Plainness = (True, True, True, 0, 0, 0)
     rows: list[tuple[_Plainness, str, str]] = field(default_factory=list)
     orders: set[int] = field(default_factory=set)
     levels: set[str] = field(default_factory=set)
     failing: set[str] = field(default_factory=set)
     lines: set[bool] = field(default_factory=set)
+    streamed: bool = True
 
     def is_beyond(self, *, passed: bool) -> bool:
         """Return whether no line of the user's own was seen in it.
@@ -213,9 +241,16 @@ class _Group:
     def caused_at(self) -> tuple[object, ...] | None:
         """The cause of its finding with the line that it points at; None where none is known."""
         place = None if self.placed is None else _place(self.placed)[0]
-        if self.shown is None or self.shown.raised is not None or place is None:
+        if self.caused_by is None or place is None:
             return None
-        return *_cause(self.shown.finding), place.file, place.line
+        return *self.caused_by, place.file, place.line
+
+    @property
+    def caused_by(self) -> tuple[object, ...] | None:
+        """The cause of its finding; None where it is an exception."""
+        if self.shown is None or self.shown.raised is not None:
+            return None
+        return _cause(self.shown.finding)
 
     @property
     def demand(self) -> Demand:
@@ -224,9 +259,13 @@ class _Group:
         return self.shown.requirement
 
     def with_(self, other: _Group) -> _Group:
-        """Return both as one, which shows what this one does."""
+        """Return both as one, which shows what this one does; of one cause, what is plainer."""
+        same = self.caused_by is not None and self.caused_by == other.caused_by
         return replace(
-            self,
+            min(self, other, key=lambda group: group.least) if same else self,
+            placed=self.placed or (other.placed if same else None),
+            lines=self.lines | other.lines,
+            streamed=self.streamed and other.streamed,
             rows=[*self.rows, *other.rows],
             orders=self.orders | other.orders,
             levels=self.levels | other.levels,
@@ -242,7 +281,8 @@ class _Group:
             self.placed = seen
         self.rows.append((plainness, seen.run.title, seen.finding.id))
         self.orders.add(seen.order)
-        self.lines.update(_lines_of(seen.run))
+        self.lines.update(lines_of(seen.run))
+        self.streamed = self.streamed and seen.run.streamed
         if seen.crash is None:
             self.levels.add(seen.requirement.level)
         if seen.finding.verdict is Verdict.FAIL:
@@ -266,9 +306,9 @@ def problems_in(report: Report) -> tuple[Problem, ...]:
     )
 
 
-def _rank(problem: Problem) -> tuple[bool, int, int, str]:
+def _rank(problem: Problem) -> tuple[bool, int, bool, int, str]:
     harm = len(Harm) if problem.harm is None else problem.harm.rank
-    return (not problem.serious, harm, -problem.runs, problem.id)
+    return (not problem.serious, harm, problem.only_in_streams, -problem.runs, problem.id)
 
 
 def _of_run(run: RunReport, order: int, requirements: Mapping[str, Demand]) -> Iterator[_Seen]:
@@ -446,19 +486,6 @@ def _place(seen: _Seen) -> tuple[SourcePlace | None, str]:
         if (frame.file, frame.line) == (source.file, source.line) and frame.code
     )
     return source, next(codes, "")
-
-
-def _lines_of(run: RunReport) -> Iterator[bool]:
-    """Yield of each line that waited or raised in a run whether it is the user's own."""
-    if run.notes is not None:
-        stacks = [item.frames for item in run.notes.raised]
-        stacks += [item.frames for item in run.notes.waits]
-        yield from (frame.own for frames in stacks for frame in frames)
-
-
-def own_frame(frames: Sequence[Frame]) -> Frame | None:
-    """Return the innermost line of the user's own."""
-    return next((frame for frame in reversed(frames) if frame.own), None)
 
 
 def _reproduce(seen: _Seen) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from faultclock.model.report.finding import Report, RunReport, Verdict
-from faultclock.model.report.problems import headline, own_frame
+from faultclock.model.report.lines import own_frame
+from faultclock.model.report.problems import headline
 from faultclock.model.trace.notes import Frame
 
 

@@ -6,8 +6,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from faultclock.model.duration import format_roughly
 from faultclock.model.report.finding import OrderStep
-from faultclock.model.trace.events import happened
+from faultclock.model.trace.events import EVENTS, happened
 from faultclock.model.trace.trace import TraceEvent
 from faultclock.oracle.rules.joins import Key
 from faultclock.oracle.rules.match import field_of
@@ -21,11 +22,20 @@ class Absence(Stretch):
         if roles & EVENT:
             self.blame(
                 Fault(
-                    observed=happened(event),
+                    observed=f"{happened(event)}{self._since(event)}",
                     proof=(event,),
                     order=(differs(f"no {self.terms.words.event}", event),),
                 )
             )
+
+    def _since(self, event: TraceEvent) -> str:
+        """Return how long that was after what forbids it, where plain words have that."""
+        opened = self.opened_by[0] if self.opened_by else None
+        known = None if opened is None else EVENTS.get(opened.kind)
+        if opened is None or known is None or not known.happened:
+            return ""
+        since_ns = event.at_ns - opened.at_ns
+        return f" {format_roughly(since_ns) if since_ns else 'right'} after {happened(opened)}"
 
     def conclude(self, *, forgiven: bool) -> None:  # noqa: ARG002 - what must not be is never due
         self.judged = max(1, len(self.faults))

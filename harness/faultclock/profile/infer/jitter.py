@@ -32,7 +32,7 @@ def reading_of(laws: Sequence[Law]) -> Reading:
     text = ", ".join(f"{said(law.low_ns)} to {said(law.high_ns)}" for law in laws)
     reason = f"no shape of jitter fits waits of {text}"
     return Reading(
-        jitter=JitterSeen(kind=Told(reason=reason), text="jitter of no known shape"),
+        jitter=JitterSeen(kind=Told(reason=reason), text="they vary, in no way that is known"),
         curve=Curve(growth="listed", base_ns=laws[0].high_ns, cap_reason=reason),
     )
 
@@ -118,11 +118,12 @@ def _proportional(laws: Sequence[Law]) -> Reading | None:
     nominal = anchor(laws[0])
     low, high = laws[0].low_ns / nominal, laws[0].high_ns / nominal
     alone = len({rounded(anchor(law)) for law in laws}) == 1
-    text = f"{low:.4g} to {high:.4g} of the nominal wait"
+    text = f"each wait is {_percent(low)} to {_percent(high)} of that, at random"
     if rough:
-        kind, text = "proportional", f"{low:.2g} to 1 of the longest seen"
+        kind = "proportional"
+        text = f"each wait is {_percent(low, 2)} to 100 % of that, as far as seen"
     elif close(low, 0.5, 1e-3) and close(high, 1.0, 1e-3):
-        kind, text = "equal", "equal jitter: half of the nominal wait to all of it"
+        kind, text = "equal", "equal jitter: each wait is 50 % to 100 % of that, at random"
     elif close(1 - low, high - 1, 1e-3):
         kind, text = "proportional", f"±{(high - 1) * 100:.4g} %"
     else:
@@ -185,6 +186,10 @@ _SHAPES: tuple[Callable[[Sequence[Law]], Reading | None], ...] = (
     _additive,
     _capped_additive,
 )
+
+
+def _percent(part: float, digits: int = 4) -> str:
+    return f"{100 * part:.{digits}g} %"
 
 
 def _digits(time_ns: float) -> int:

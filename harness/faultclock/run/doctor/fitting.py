@@ -73,6 +73,8 @@ def _beyond(scenario: Scenario, binding: Binding, abilities: Abilities) -> tuple
         why = "stores no session" if abilities.history else "sends the model no earlier turn"
         return ("resumed sessions", f"the target {why}")
     if not abilities.cancels and scenario.cancel_rules:
+        if binding.own_tools is not None:
+            return ("cancels", "the check does not cancel this agent")
         return ("cancels", "a call of the target cannot be cancelled from outside")
     return None
 

@@ -15,26 +15,36 @@ from faultclock.subjects.frameworks.langgraph_parts import is_installed, parts_o
 _WRAPS = (("wrap_model_call", "awrap_model_call"), ("wrap_tool_call", "awrap_tool_call"))
 
 
-def blocks(graph: Pregel[Any, Any, Any, Any]) -> bool:
-    """Return whether an application calls `invoke`: something in it cannot be awaited.
+def blocks(graph: Pregel[Any, Any, Any, Any]) -> str:
+    """Return what in it cannot be awaited, so that an application calls `invoke`; else "".
 
     A function of a node that blocks can be awaited too, so it decides only where nothing has to be.
     """
     saver = graph.checkpointer
     if saver and _says_it_is_not(getattr(type(saver), "aget_tuple", None)):
-        return True
+        return f"its {type(saver).__name__} only blocks (an Async saver can be awaited)"
     parts = [part for part, _ in parts_of(graph)]
-    if any(_lacks(type(part), *pair) for part in parts for pair in _WRAPS):
-        return True
-    nodes = [node.bound for node in graph.nodes.values()]
-    plain = any(_function(node, "func") and not _function(node, "afunc") for node in nodes)
-    awaited = any(_function(node, "afunc") and not _function(node, "func") for node in nodes)
+    for kind in map(type, parts):
+        for pair in _WRAPS:
+            if _lacks(kind, *pair):
+                return f"its {kind.__name__} only blocks (it can be awaited with {pair[1]})"
+    nodes = {name: node.bound for name, node in graph.nodes.items()}
+    plain = [
+        name
+        for name, node in nodes.items()
+        if _function(node, "func") and not _function(node, "afunc")
+    ]
+    awaited = any(
+        _function(node, "afunc") and not _function(node, "func") for node in nodes.values()
+    )
     coroutines = any(
         getattr(part, "coroutine", None) and not getattr(part, "func", None)
         for part in parts
         if isinstance(part, BaseTool)
     )
-    return plain and not awaited and not coroutines
+    if not plain or awaited or coroutines:
+        return ""
+    return f"its node {plain[0]} only blocks (it can be awaited as an `async def`)"
 
 
 def _function(node: Any, name: str) -> Any:

@@ -90,7 +90,8 @@ def _call(*fields: Any, text: Any, **more: Any) -> EventKind:
 
 
 def _call_end(*fields: Any, text: Any, **more: Any) -> EventKind:
-    return _call(*fields, text=text, closes="call.started", **more)
+    ended = "the call ended"
+    return _call(*fields, text=text, closes="call.started", happened=ended, **more)
 
 
 def _raised(event: EventFields) -> str:
@@ -173,6 +174,7 @@ KINDS: dict[str, EventKind] = {
         {"scope": Text, "target": MaybeText, "n": Number, "calls": NotRequired[list[Text]]},
         text=_cancel,
         mark="cancel",
+        happened="a cancel came",
     ),
     "cancel.unsupported": kind(
         "harness", _CANCEL, text="{cancel}: the subject cannot be cancelled", mark="unmet"

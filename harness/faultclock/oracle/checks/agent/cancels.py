@@ -32,6 +32,7 @@ _Fault = tuple[str, tuple[int, ...]]
 #: What is expected of a piece of work, the call that it is part of, and what is wrong with it.
 _Judged = tuple[str, str | None, _Fault]
 _RIGHT: _Fault = ("", ())
+_UNENDED = "the turn never ended after its cancel"
 
 #: What may reach a turn, so that it ends by itself.
 _ARRIVALS = tuple(name for name, kind in EVENTS.items() if kind.arrives)
@@ -58,11 +59,14 @@ def outcome(history: History, model: ErrorModel) -> Verdicts:
     for scopes, name, judge, hint in _ROWS:
         for scope, cancel in _stops(history, rules):
             requirements = also(model, name.format(scope)) if scope in scopes else ()
+            unended = also(model, f"{name.format(scope)}.unended")
             for expected, call, fault in judge(history, rules, cancel) if requirements else ():
                 observed, seqs = fault
+                # A turn that never ends is worse than one that ends late.
+                cited = (*unended, *requirements) if observed == _UNENDED else requirements
                 events = (cancel.seq, *seqs)
                 yield verdict(
-                    requirements, observed, call=call, expected=expected, events=events, hint=hint
+                    cited, observed, call=call, expected=expected, events=events, hint=hint
                 )
 
 
@@ -91,7 +95,8 @@ def _judge_turns(
     pair = {"session": rules.session, "turn": rules.turn, "stage": rules.stage}[str(cancel.scope)]
     due_ns = _due_ns(history, rules, cancel)
     ends = "the turn ends" if pair is None else f"the turn ends with {pair}"
-    expected = f"after the cancel of the {cancel.scope}: {ends} by {format_duration(due_ns)}"
+    within = format_duration(due_ns - cancel.at_ns)
+    expected = f"after the cancel of the {cancel.scope}: {ends} within {within}"
     for call in _open_turns(history, cancel):
         is_hit = cancel.scope != "stage" or _in_stage(history, call, cancel)
         if is_hit and not _is_done(history, call, cancel, due_ns):
@@ -175,7 +180,7 @@ def _turn_fault(
     """Return what is wrong with the end of a turn, or what of it the cancel did not reach."""
     end = call.end
     if end is None:
-        return "the turn never ended", ()
+        return _UNENDED, ()
     if call.returned and pair is not None:
         return "it returned, as if nothing had been said", (end.seq,)
     if end.at_ns > due_ns:

@@ -240,7 +240,7 @@ def _how(first: _Happened) -> str:
         return "the first time, no reply came at all"
     if first.by.is_good:
         return "the first time, the reply was good"
-    said = first.by.pair or ("it was stopped" if end.kind == "tool.stopped" else "it broke")
+    said = "it was stopped" if end.kind == "tool.stopped" else "it failed"
     if first.effect.seq < end.seq:
-        return f"commit-then-fail: the effect was there before the reply said {said}"
-    return f"fail-then-commit: the reply said {said}, and the effect came after it"
+        return f"the first time, {said} after it had had its effect"
+    return f"the first time, {said}, and had its effect after that"

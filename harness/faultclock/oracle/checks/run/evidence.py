@@ -154,11 +154,11 @@ def _unmet(event: TraceEvent) -> str:
     of = event.of or "provider"
     match of.partition(" ")[0]:
         case "crash":
-            return "its moment never came, so nothing was killed"
+            return "the run did not reach the point of the kill, so nothing was killed"
         case "contract":
             return "the subject's contract has no such fixture, so the situation never came about"
         case "cancel":
-            return "its moment never came, so nothing was cancelled"
+            return "the run did not reach the point of the cancel, so nothing was cancelled"
         case "tool" | "node" | "program":
             return f"no execution of {of} met it"
         case "interactor":

@@ -87,7 +87,7 @@ def test_what_a_runtime_does_not_do_is_left_out_by_name() -> None:
     small = Abilities(approvals=False, sessions=False, cancels=False)
     battery = battery_for(runtime, "common", small)
     names = {item.what for item in battery.left_out}
-    assert names == {"approvals", "cancels", "set-ups with", "resumed sessions"}
+    assert names == {"approvals", "cancels", "situations that need", "resumed sessions"}
     assert not any(item.cancel_rules or item.crash_rules for item in battery.scenarios)
     assert any(item.world.tools for item in battery.scenarios)
     none = battery_for(runtime, "common", Abilities(tools=False))
@@ -153,7 +153,7 @@ def test_what_an_agent_would_need_for_other_situations_is_one_row() -> None:
     """With how many situations there are for each of the first, and the rest counted."""
     runtime = replace(load_subject("reference-runtime"), own_tools=(ToolScript(name="note"),))
     left_out = battery_for(runtime, "common", Abilities()).left_out
-    (row,) = (item for item in left_out if item.what == "set-ups with")
+    (row,) = (item for item in left_out if item.what == "situations that need")
     reasons = dict(reason.split(": ") for reason in row.why.split("; "))
     assert "a tool that needs an approval" in reasons
     assert (len(reasons), list(reasons)[-1][-5:]) == (4, "rarer")

@@ -105,7 +105,7 @@ def _seen(abilities: Abilities, bound: Binding) -> str:
     )
     shown = (does if able else lacks for able, does, lacks in rows)
     said = f"it {', '.join((streams[abilities.streams], *shown))}"
-    failing = "where a tool fails or hangs below, that is played around your function"
+    failing = "your tools are really called, and their failures and delays below are simulated"
     return f"{said}; {failing}" if tools else said
 
 

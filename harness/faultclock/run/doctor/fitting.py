@@ -25,7 +25,7 @@ def why_left_out(
     """
     lacking = agent_lacks(scenario, binding)
     if lacking is not None:
-        return ("set-ups with", lacking)
+        return ("situations that need", lacking)
     if cannot_be_said(scenario, binding) is not None:
         return ("errors of other APIs", f"{binding.dialect} has no such answer")
     return _beyond(scenario, binding, abilities)

@@ -56,6 +56,30 @@ def test_what_is_asked_of_another_host_or_for_something_else_is_no_early_retry()
     assert verdict(built.returns(), "retries.floor") == "NOT_APPLICABLE"
 
 
+def test_a_new_label_on_each_request_makes_no_other_question_of_it() -> None:
+    """A key of a cache, or an id for a log: what is asked is the same, and asked again."""
+    built = TraceBuilder().start().asks_for("{}", labelled=True).fails(401)
+    for _ in range(2):
+        built.wait("1s").fails(401)
+    assert verdict(built.raises("A/B"), "retries.pointless") == "FAIL"
+    built = TraceBuilder().start().asks_for("{}", labelled=True).fails(retry_after="7")
+    assert verdict(built.wait("1s").good().returns(), "retries.floor") == "FAIL"
+
+
+def test_another_question_under_a_label_is_no_retry() -> None:
+    """Another model may well answer at once."""
+    built = TraceBuilder().start().asks_for("one", labelled=True).fails(retry_after="7")
+    built.asks_for("another model", labelled=True).wait("1s").good().returns()
+    assert verdict(built, "retries.floor") == "NOT_APPLICABLE"
+
+
+def test_a_label_that_only_one_of_two_requests_has_makes_no_difference() -> None:
+    """The digest of a body without labels is that of what it asks."""
+    built = TraceBuilder().start().asks_for("{}").fails(400)
+    built.asks_for("{}", labelled=True).wait("1s").fails(400)
+    assert verdict(built.raises("A/B"), "retries.pointless") == "FAIL"
+
+
 def test_a_used_up_quota_is_no_rate_limit() -> None:
     """Its status is 429, and its code says that no wait helps."""
     built = TraceBuilder().start().fails(429, "insufficient_quota")

@@ -87,6 +87,14 @@ def test_a_used_up_quota_is_no_rate_limit() -> None:
     assert verdict(built, "retries.pointless") == "FAIL"
 
 
+def test_a_quota_that_nothing_but_words_tells_from_a_limit_is_left_to_the_client() -> None:
+    """Whoever waits may be right, and so may be who gives up."""
+    for slept in ((), ("1s", "1s")):
+        built = again(*slept, status=429, type_="ThrottlingException", means="limit_or_quota")
+        assert verdict(built, "retries.pointless") == "NOT_APPLICABLE"
+        assert verdict(built, "retries.tried") == "NOT_APPLICABLE"
+
+
 def test_another_request_is_no_retry() -> None:
     """A client that leaves out the parameter that was refused asks for something else."""
     built = TraceBuilder().start().asks_for("one").fails(400)

@@ -282,6 +282,7 @@ class TraceBuilder:
         code: str | None = None,
         *,
         type_: str | None = None,
+        means: str | None = None,
         message: str = "no",
         call: str = "ask/1",
         retry_after: str | None = None,
@@ -294,6 +295,7 @@ class TraceBuilder:
         if retry_after is not None:
             sent["retry-after"] = retry_after
         error = {"code": code, "type": type_, "message": message}
+        error |= {} if means is None else {"means": means}
         self.answer(connection, exchange, status=status, headers=sent, error=error, call=call)
         self.end_exchange(connection, exchange, "complete", call=call)
         self.deliver(connection)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from faultclock.subjects.adopt_agents import agent_target
 from tests.subjects.frameworks.agents import an_option_mends
 
 #: What the frameworks themselves call is deprecated here and there.
@@ -223,6 +224,24 @@ def test_the_options_that_a_problem_names_mend_it(
     pytest.importorskip(package, reason=f"{framework} is not installed")
     texts = (_written(text, {}), *(_written(text, option) for option in options))
     an_option_mends(framework, requirement, scenario, texts, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        ("OpenAIModel", "the OpenAI SDK"),
+        ("BedrockModel", "boto_client_config of BedrockModel"),
+        ("Own", "the model's own SDK"),
+    ],
+)
+def test_an_option_of_a_model_is_named_for_an_agent_with_that_model(model: str, said: str) -> None:
+    """What the SDK of another provider has is of no use."""
+    strands = pytest.importorskip("strands", reason="Strands is not installed")
+    base = pytest.importorskip("strands.models.openai").OpenAIModel
+    client = type(model, (base,), {})(model_id="gpt-5.2", client_args={"api_key": "none"})
+    target = agent_target(strands.Agent(model=client), "agent.py:agent")
+    assert target is not None
+    assert said in target.remedies(())["COMMON-LAYER-01"]
 
 
 def _written(text: str, option: Mapping[str, str]) -> str:

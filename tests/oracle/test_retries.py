@@ -278,3 +278,26 @@ def test_rounds_of_waits_that_begin_anew_are_layers() -> None:
     # In one seed of four the waits do not begin anew: that is chance, and no layer.
     mixed = [*runs[:3], again("1s", "2s", "4s", "8s", "9s", "9s", "9s", "9s", seed=3)]
     assert over_seeds(mixed, "retries.layers").verdict.value == "PASS"
+
+
+def test_what_asks_for_ever_is_told_to_count_and_not_to_wait_with_a_deadline() -> None:
+    """One cause is one problem: each attempt of it had ended."""
+    built = TraceBuilder().start().asks_for("{}")
+    for _ in range(65):
+        built.fails(503).wait("1m")
+    assert verdict(built, "retries.bounded", "virtual_time_limit") == "FAIL"
+    assert verdict(built, "calls.end", "virtual_time_limit") == "NOT_APPLICABLE"
+    few = TraceBuilder().start().asks_for("{}").fails(503).wait("1d")
+    assert verdict(few, "calls.end", "virtual_time_limit") == "FAIL"
+
+
+@pytest.mark.parametrize("ending", ["watchdog", "event_limit"])
+def test_too_many_attempts_are_too_many_however_a_run_was_ended(ending: str) -> None:
+    """What would have come next takes none of them back; what held proves nothing."""
+    built = TraceBuilder().start().asks_for("{}")
+    for _ in range(65):
+        built.fails(503).wait("5s")
+    assert verdict(built, "retries.bounded", ending) == "FAIL"
+    assert verdict(built, "retries.pointless", ending) in ("INCONCLUSIVE", "NOT_APPLICABLE")
+    few = TraceBuilder().start().asks_for("{}").fails(503).wait("5s").fails(503)
+    assert verdict(few, "retries.bounded", ending) == "INCONCLUSIVE"

@@ -100,10 +100,10 @@ def test_nothing_is_said_of_streams_that_are_never_asked_for() -> None:
 def test_loops_in_loops_are_named() -> None:
     """Two layers multiply, and that is worth a line."""
     two = tuple(Layer(number=number, text="one attempt") for number in (1, 2))
-    schedule = Schedule(id="S1", kinds=("status-429",), layers=two, product="3 x 5 = 15")
+    schedule = Schedule(id="S1", kinds=("status-429",), layers=two, product="3 x 5 = 15 attempts")
     profile = _profile().model_copy(update={"schedules": (schedule,)})
     traits = {item.name: item.text for item in traits_of(profile, streams=True)}
-    assert traits["layers"] == "loops in loops, 3 x 5 = 15 attempts"
+    assert traits["layers"] == "2, one in the other: 3 x 5 = 15 attempts"
 
 
 def test_the_waits_of_a_loop_in_a_loop_are_not_all_listed() -> None:
@@ -119,3 +119,25 @@ def test_the_waits_of_a_loop_in_a_loop_are_not_all_listed() -> None:
     changed = profile.model_copy(update={"schedules": schedules})
     traits = {item.name: item.text for item in traits_of(changed, streams=True)}
     assert traits["waits"] == "0s; 1s; 2s; 2 more after other failures"
+
+
+def test_failures_of_a_group_are_named_each_where_they_are_tried_again_differently() -> None:
+    """To say of failed connections that they have two numbers of attempts says nothing."""
+    kinds = (("refused", 9), ("dns", 9), ("closed-before-answer", 18), ("body-cut", 1))
+    reactions = tuple(_reaction(kind, made) for kind, made in (*kinds, ("body-reset", 1)))
+    profile = _profile().model_copy(update={"reactions": reactions})
+    traits = {item.name: item.text for item in traits_of(profile, streams=True)}
+    assert traits["attempts"] == (
+        "18 after connections closed before an answer;"
+        " 9 after refused connections, unknown host names; 1 after cut answers"
+    )
+
+
+def test_a_header_that_changes_a_wait_is_named_although_it_is_not_kept() -> None:
+    """A client may cap what it is asked for."""
+    capped = _header("x-amz-retry-after", "milliseconds", "other")
+    unknown = _header("x-ratelimit-reset", "seconds", "other")
+    readings = (capped.model_copy(update={"waited_ns": 5_000_000_000}), unknown)
+    profile = _profile().model_copy(update={"headers": readings})
+    traits = {item.name: item.text for item in traits_of(profile, streams=True)}
+    assert traits["hints"] == "reads x-amz-retry-after, and waits another time than that asks for"

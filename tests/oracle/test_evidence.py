@@ -11,6 +11,7 @@ from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.report.finding import Finding, Verdict
 from faultclock.model.trace.trace import EndingReason, Trace
 from faultclock.oracle.judge import judge
+from tests.oracle.common_model import common
 from tests.oracle.planted_turns import CANCELLED
 from tests.oracle.trace_builder import TraceBuilder
 from tests.oracle.turn_builder import TurnBuilder
@@ -278,3 +279,32 @@ def test_a_turn_needs_a_reason_of_its_own(model: ErrorModel) -> None:
     untyped.raises({"type": "E", "message": "", "class": None, "code": None, "link": "outer"})
     (finding, *_) = found(model, untyped.build(), "evidence.exercised")
     assert finding.verdict is Verdict.INCONCLUSIVE
+
+
+def _dripping(then: str) -> TraceBuilder:
+    built = TraceBuilder().start()
+    connection = built.connect()
+    built.answer(connection, built.ask(connection))
+    built.deliver(connection)
+    return built.wait(then)
+
+
+def test_a_run_that_its_events_ended_while_an_answer_dripped_shows_no_loop() -> None:
+    """The limit is ours, and a poll beside a slow stream is no mistake."""
+    ours = "it ended at Faultclock's own limit of events while the answer was still coming"
+    for then, said in (("8s", ours), ("2m", "the run was ended at its limit of events")):
+        trace = _dripping(then).build("event_limit", "60000 events happened")
+        findings = judge(common(), trace).findings
+        (whole,) = (it for it in findings if it.check == "evidence.whole")
+        assert whole.observed == f"{said}: 60000 events happened"
+
+
+def test_what_a_run_was_ended_in_is_said_once() -> None:
+    """What each task was at is a page of its own, and no reason of each check."""
+    trace = TraceBuilder().start().good().returns().build("watchdog", "thread 1 is at x")
+    findings = judge(common(), trace).findings
+    reasons = {it.reason for it in findings if it.check.startswith("retries.") and it.reason}
+    assert "evidence.whole: the watchdog ended the run" in {
+        it.reason for it in findings if it.check != "evidence.whole"
+    }
+    assert not any("thread 1" in reason for reason in reasons)

@@ -56,11 +56,43 @@ def test_what_is_asked_of_another_host_or_for_something_else_is_no_early_retry()
     assert verdict(built.returns(), "retries.floor") == "NOT_APPLICABLE"
 
 
+def test_a_new_label_on_each_request_makes_no_other_question_of_it() -> None:
+    """A key of a cache, or an id for a log: what is asked is the same, and asked again."""
+    built = TraceBuilder().start().asks_for("{}", labelled=True).fails(401)
+    for _ in range(2):
+        built.wait("1s").fails(401)
+    assert verdict(built.raises("A/B"), "retries.pointless") == "FAIL"
+    built = TraceBuilder().start().asks_for("{}", labelled=True).fails(retry_after="7")
+    assert verdict(built.wait("1s").good().returns(), "retries.floor") == "FAIL"
+
+
+def test_another_question_under_a_label_is_no_retry() -> None:
+    """Another model may well answer at once."""
+    built = TraceBuilder().start().asks_for("one", labelled=True).fails(retry_after="7")
+    built.asks_for("another model", labelled=True).wait("1s").good().returns()
+    assert verdict(built, "retries.floor") == "NOT_APPLICABLE"
+
+
+def test_a_label_that_only_one_of_two_requests_has_makes_no_difference() -> None:
+    """The digest of a body without labels is that of what it asks."""
+    built = TraceBuilder().start().asks_for("{}").fails(400)
+    built.asks_for("{}", labelled=True).wait("1s").fails(400)
+    assert verdict(built.raises("A/B"), "retries.pointless") == "FAIL"
+
+
 def test_a_used_up_quota_is_no_rate_limit() -> None:
     """Its status is 429, and its code says that no wait helps."""
     built = TraceBuilder().start().fails(429, "insufficient_quota")
     built.wait("1s").fails(429, "insufficient_quota").raises("A/B")
     assert verdict(built, "retries.pointless") == "FAIL"
+
+
+def test_a_quota_that_nothing_but_words_tells_from_a_limit_is_left_to_the_client() -> None:
+    """Whoever waits may be right, and so may be who gives up."""
+    for slept in ((), ("1s", "1s")):
+        built = again(*slept, status=429, type_="ThrottlingException", means="limit_or_quota")
+        assert verdict(built, "retries.pointless") == "NOT_APPLICABLE"
+        assert verdict(built, "retries.tried") == "NOT_APPLICABLE"
 
 
 def test_another_request_is_no_retry() -> None:
@@ -246,3 +278,26 @@ def test_rounds_of_waits_that_begin_anew_are_layers() -> None:
     # In one seed of four the waits do not begin anew: that is chance, and no layer.
     mixed = [*runs[:3], again("1s", "2s", "4s", "8s", "9s", "9s", "9s", "9s", seed=3)]
     assert over_seeds(mixed, "retries.layers").verdict.value == "PASS"
+
+
+def test_what_asks_for_ever_is_told_to_count_and_not_to_wait_with_a_deadline() -> None:
+    """One cause is one problem: each attempt of it had ended."""
+    built = TraceBuilder().start().asks_for("{}")
+    for _ in range(65):
+        built.fails(503).wait("1m")
+    assert verdict(built, "retries.bounded", "virtual_time_limit") == "FAIL"
+    assert verdict(built, "calls.end", "virtual_time_limit") == "NOT_APPLICABLE"
+    few = TraceBuilder().start().asks_for("{}").fails(503).wait("1d")
+    assert verdict(few, "calls.end", "virtual_time_limit") == "FAIL"
+
+
+@pytest.mark.parametrize("ending", ["watchdog", "event_limit"])
+def test_too_many_attempts_are_too_many_however_a_run_was_ended(ending: str) -> None:
+    """What would have come next takes none of them back; what held proves nothing."""
+    built = TraceBuilder().start().asks_for("{}")
+    for _ in range(65):
+        built.fails(503).wait("5s")
+    assert verdict(built, "retries.bounded", ending) == "FAIL"
+    assert verdict(built, "retries.pointless", ending) in ("INCONCLUSIVE", "NOT_APPLICABLE")
+    few = TraceBuilder().start().asks_for("{}").fails(503).wait("5s").fails(503)
+    assert verdict(few, "retries.bounded", ending) == "INCONCLUSIVE"

@@ -146,8 +146,11 @@ def test_an_error_is_known_by_its_name_whoever_sends_it(model: ErrorModel) -> No
 
 
 def test_what_is_decided_by_is_said() -> None:
-    """A code may be known to its provider alone; who reads a finding has to see why it is one."""
+    """A code may be known to its provider alone; who reads a finding has to see why it is one.
+
+    The name is no word of the wire, and says whose it is.
+    """
     told = Signal(kind="http_error", status=400, error_code="3051", means="context_length_exceeded")
-    assert str(told) == "400 3051 (context_length_exceeded)"
-    assert str(Signal(kind="http_error", status=400, means="x")) == "400 (x)"
+    assert str(told) == "400 3051 (in Faultclock: context_length_exceeded)"
+    assert str(Signal(kind="http_error", status=400, means="x")) == "400 (in Faultclock: x)"
     assert str(Signal(kind="stream_error", error_type="t")).endswith(": t")

@@ -94,6 +94,7 @@ class TraceBuilder:
         self.stream = stream
         self.now_ns = 0
         self.body: str | None = None
+        self.labelled = False
         self.events: list[TraceEvent] = []
         self._connections = 0
         self.event("harness", "run.started")
@@ -187,9 +188,9 @@ class TraceBuilder:
         )
         return connection
 
-    def asks_for(self, body: str) -> Self:
-        """Let the requests from here on have that body."""
-        self.body = body
+    def asks_for(self, body: str, *, labelled: bool = False) -> Self:
+        """Let the requests from here on have that body, and each a label of its own."""
+        self.body, self.labelled = body, labelled
         return self
 
     def ask(self, connection: str, call: str = "ask/1") -> str:
@@ -200,13 +201,21 @@ class TraceBuilder:
         self.event(
             "provider",
             "http.request",
-            **({} if self.body is None else {"body_sha256": sha256(self.body)}),
+            **self._digests(exchange),
             exchange=exchange,
             connection=connection,
             call=call,
             stream=self.stream,
         )
         return exchange
+
+    def _digests(self, label: str) -> dict[str, str]:
+        if self.body is None:
+            return {}
+        asked = sha256(self.body)
+        if not self.labelled:
+            return {"body_sha256": asked}
+        return {"body_sha256": sha256(self.body + label), "asked_sha256": asked}
 
     def answer(
         self,
@@ -275,6 +284,7 @@ class TraceBuilder:
         code: str | None = None,
         *,
         type_: str | None = None,
+        means: str | None = None,
         message: str = "no",
         call: str = "ask/1",
         retry_after: str | None = None,
@@ -287,6 +297,7 @@ class TraceBuilder:
         if retry_after is not None:
             sent["retry-after"] = retry_after
         error = {"code": code, "type": type_, "message": message}
+        error |= {} if means is None else {"means": means}
         self.answer(connection, exchange, status=status, headers=sent, error=error, call=call)
         self.end_exchange(connection, exchange, "complete", call=call)
         self.deliver(connection)

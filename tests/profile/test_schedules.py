@@ -110,4 +110,6 @@ def test_what_is_added_to_waits_is_said_beside_them() -> None:
 
 def test_attempts_of_loops_within_loops_are_multiplied() -> None:
     """A try of the outer loop is all tries of the inner one."""
-    assert product_of([3, 4]) == "(2 + 1) x (3 + 1) = 12"
+    said = "2 retries (3 attempts) x 3 retries (4 attempts) = 12 attempts"
+    assert product_of([3, 4]) == said
+    assert product_of([3]) == ""

@@ -275,7 +275,11 @@ TRUTHS: tuple[Truth, ...] = (
         versions={"openai": ("3.52.0", "3.54.0"), "tenacity": ("9.1.4",)},
         facts=(
             Fact("attempts", 15, "tests/profile/clients.py"),
-            Fact("layers", "(2 + 1) x (4 + 1) = 15", "tests/profile/clients.py"),
+            Fact(
+                "layers",
+                "2 retries (3 attempts) x 4 retries (5 attempts) = 15 attempts",
+                "tests/profile/clients.py",
+            ),
             Fact("base", 500 * _MS, "openai/_constants.py:13"),
             Fact("outer base", 4 * _S, "tests/profile/clients.py"),
             Fact("outer factor", 2.0, "tenacity/wait.py:202"),

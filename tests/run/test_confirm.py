@@ -280,3 +280,10 @@ def test_all_that_was_found_in_an_unsteady_run_is_inconclusive(
     assert told.events == (unsteady.differs_at - 1,) if unsteady.differs_at else False
     assert not {item.verdict for item in others} & {Verdict.FAIL, Verdict.WARN}
     assert {item.check for item in others if item.verdict is Verdict.PASS} == set(SPOILING)
+
+
+def test_what_real_time_ended_is_not_made_twice() -> None:
+    """No second run stops at the same event, and that is no fault of the subject's."""
+    built = TraceBuilder().start().fails(503)
+    assert is_made_twice(built.build(), Verdict.FAIL)
+    assert not is_made_twice(built.build("watchdog"), Verdict.FAIL)

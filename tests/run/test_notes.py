@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import logging
 import sys
+import sysconfig
 import warnings
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from faultclock.model.trace.notes import OutputLine, RunNotes, WaitingPlace
 from faultclock.model.trace.trace import Trace, trace_lines
 from faultclock.oracle.judge import Judge
 from faultclock.run import lives
+from faultclock.run.notes.frames import stack_of_lines
 from faultclock.run.notes.taking import RawNotes
 from faultclock.run.process import run_once as making
 from faultclock.run.report import run_report
@@ -449,3 +451,12 @@ def test_a_file_elsewhere_names_no_folder(tmp_path: Path, monkeypatch: pytest.Mo
     trace = run_one(small(), binding, 0, isolate=False)
     assert [frame.file for frame in noted(trace).raised[0].frames] == ["…/client.py"]
     assert {finding.source for finding in reported(trace).findings} == {None}
+
+
+def test_the_command_that_began_a_run_is_no_line_of_the_users() -> None:
+    """However it was named; a file of the user's in a folder that is called so is one."""
+    scripts = sysconfig.get_path("scripts")
+    near = "/".join(scripts.split("/")[-2:])
+    mine = (f"{scripts}/mine.py", 1, "ask")
+    for command in (f"{scripts}/faultclock", f"{near}/faultclock"):
+        assert [line[0] for line in stack_of_lines([mine, (command, 8, "<module>")])] == [mine[0]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from faultclock.model.duration import format_duration, format_roughly
 from faultclock.model.report.checkup import Trait
@@ -10,26 +10,26 @@ from faultclock.model.report.inferred import Layer, Reaction, RetryProfile, Sche
 
 #: Neighbouring statuses are written as a range from so many on.
 _RANGE_MIN = 3
-#: What a kind of failure is called in a list; kinds of one name are told once.
+#: What a kind of failure is called in a list: with all others of its group, and alone.
 _NAMES = {
-    "refused": "failed connections",
-    "unanswered": "failed connections",
-    "dns": "failed connections",
-    "reset-before-answer": "failed connections",
-    "closed-before-answer": "failed connections",
-    "body-reset": "cut answers",
-    "body-cut": "cut answers",
-    "silence": "silence",
-    "silence-in-answer": "silence inside an answer",
-    "broken-json": "broken JSON",
-    "error-in-200": "an error in a 200",
-    "stream-status-503": "503 to a stream",
-    "stream-reset": "cut streams",
-    "stream-cut": "cut streams",
-    "stream-unfinished": "unfinished streams",
-    "stream-error-first": "errors in a stream",
-    "stream-error-midway": "errors in a stream",
-    "stream-silence": "silent streams",
+    "refused": ("failed connections", "refused connections"),
+    "unanswered": ("failed connections", "unanswered connections"),
+    "dns": ("failed connections", "unknown host names"),
+    "reset-before-answer": ("failed connections", "connections reset before an answer"),
+    "closed-before-answer": ("failed connections", "connections closed before an answer"),
+    "body-reset": ("cut answers", "answers cut by a reset"),
+    "body-cut": ("cut answers", "answers cut by a close"),
+    "silence": ("silence", "silence"),
+    "silence-in-answer": ("silence inside an answer", "silence inside an answer"),
+    "broken-json": ("broken JSON", "broken JSON"),
+    "error-in-200": ("an error in a 200", "an error in a 200"),
+    "stream-status-503": ("503 to a stream", "503 to a stream"),
+    "stream-reset": ("cut streams", "streams cut by a reset"),
+    "stream-cut": ("cut streams", "streams cut by a close"),
+    "stream-unfinished": ("unfinished streams", "unfinished streams"),
+    "stream-error-first": ("errors in a stream", "errors at the start of a stream"),
+    "stream-error-midway": ("errors in a stream", "errors within a stream"),
+    "stream-silence": ("silent streams", "silent streams"),
 }
 #: What one layer has to say.
 _Said = Callable[[Layer], str]
@@ -67,19 +67,31 @@ def traits_of(profile: RetryProfile, *, streams: bool) -> tuple[Trait, ...]:
 def _attempts(reactions: Iterable[Reaction]) -> str:
     """Return how often it asks in all, after which failures; the most attempts first."""
     by_count: dict[tuple[int, bool], list[str]] = {}
+    alike: dict[str, set[tuple[int, bool]]] = {}
     for reaction in reactions:
         made = reaction.attempts
         if made.value is not None:
-            by_count.setdefault((made.value, made.sure == "bounded"), []).append(reaction.kind)
+            counted = (made.value, made.sure == "bounded")
+            by_count.setdefault(counted, []).append(reaction.kind)
+            alike.setdefault(_names(reaction.kind)[0], set()).add(counted)
+    split = {name for name, counts in alike.items() if len(counts) > 1}
     return "; ".join(
-        f"{'at least ' if is_bound else ''}{count} after {', '.join(_named(kinds))}"
+        f"{'at least ' if is_bound else ''}{count} after {', '.join(_named(kinds, split))}"
         for (count, is_bound), kinds in sorted(by_count.items(), reverse=True)
     )
 
 
-def _named(kinds: Sequence[str]) -> list[str]:
+def _names(kind: str) -> tuple[str, str]:
+    return _NAMES.get(kind, (kind, kind))
+
+
+def _named(kinds: Sequence[str], split: Collection[str]) -> list[str]:
+    """Return statuses as ranges, and each group by its name unless its kinds differ."""
     statuses = [int(kind.removeprefix(_STATUS)) for kind in kinds if kind.startswith(_STATUS)]
-    others = [_NAMES.get(kind, kind) for kind in kinds if not kind.startswith(_STATUS)]
+    others = [
+        alone if together in split else together
+        for together, alone in (_names(kind) for kind in kinds if not kind.startswith(_STATUS))
+    ]
     return [*_ranges(statuses), *dict.fromkeys(others)]
 
 
@@ -112,8 +124,8 @@ def _of_schedules(schedules: Iterable[Schedule], said: _Said) -> str:
 
 
 def _products(schedules: Iterable[Schedule]) -> str:
-    shown = {schedule.product: None for schedule in schedules if len(schedule.layers) > 1}
-    return "; ".join(f"loops in loops, {text} attempts" for text in shown if text)
+    shown = {it.product: len(it.layers) for it in schedules if len(it.layers) > 1 and it.product}
+    return "; ".join(f"{count}, one in the other: {text}" for text, count in shown.items())
 
 
 def _hints(profile: RetryProfile) -> str:
@@ -127,10 +139,17 @@ def _hints(profile: RetryProfile) -> str:
         for reading in profile.headers
         if reading.reading == "ignored" and reading.header not in kept and reading.form != _BOTH
     }
+    otherwise = {
+        reading.header: None
+        for reading in profile.headers
+        if reading.reading == "other" and reading.waited_ns is not None
+    }
     parts = []
     if kept:
         forms = (f"{name} ({', '.join(dict.fromkeys(of))})" for name, of in kept.items())
         parts.append(f"keeps to {', '.join(forms)}")
+    if odd := [name for name in otherwise if name not in {*kept, *ignored}]:
+        parts.append(f"reads {', '.join(odd)}, and waits another time than that asks for")
     if ignored:
         parts.append(f"ignores {', '.join(ignored)}")
     return "; ".join(parts)

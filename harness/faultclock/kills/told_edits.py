@@ -19,6 +19,8 @@ from faultclock.model.trace.trace import Trace
 
 _KIND = "http.request"
 _TOOL = "tool"
+#: What stands for a request as a whole.
+_DIGESTS = ("body_sha256", "asked_sha256")
 
 
 def results_told(trace: Trace) -> Iterator[str]:
@@ -97,7 +99,8 @@ class Told:
 def _asked(payload: Mapping[str, Any], told: list[Mapping[str, Any]]) -> dict[str, Any]:
     # The bytes of such a request are not known; those of two that differ differ, too.
     marks = "".join(message["content_sha256"] for message in told)
-    return {**payload, "messages": told, "body_sha256": _sha256(payload["body_sha256"] + marks)}
+    digests = {name: _sha256(payload[name] + marks) for name in _DIGESTS if name in payload}
+    return {**payload, "messages": told, **digests}
 
 
 def _sha256(text: str) -> str:

@@ -133,6 +133,7 @@ def unproven(
     call: str | None = None,
     hint: str = "",
     moot: bool = False,
+    cause: str = "",
 ) -> Violation:
     """Return a violation that is not the subject's fault: it proves that the run shows nothing."""
     return broken(
@@ -144,6 +145,7 @@ def unproven(
         hint=hint,
         inconclusive=True,
         moot=moot,
+        cause=cause,
     )
 
 

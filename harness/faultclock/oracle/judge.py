@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -250,19 +250,18 @@ def _judged(history: History, model: ErrorModel, due: tuple[_Due, ...]) -> Judge
         if isinstance(outcome, Outcome)
         for violation in outcome.violations
     ]
-    spoiling = "; ".join(
-        f"{check.id}: {violation.observed}"
-        for check, violation in violated
-        if check.id in evidence.SPOILING
-    )
-    findings = _findings(history, model, outcomes, spoiling)
+    spoilers = [item for item in violated if item[0].id in evidence.SPOILING]
+    # What stands behind the cause is said once, where the evidence is judged.
+    spoiling = "; ".join(f"{check.id}: {item.cause or item.observed}" for check, item in spoilers)
+    stands = evidence.stands_for(history, (item for _, item in spoilers))
+    findings = _findings(history, model, outcomes, spoiling, stands)
     if any(item.moot for _, item in violated) and any(
         finding.verdict is Verdict.FAIL for finding in findings
     ):
         for _, outcome in outcomes:
             if isinstance(outcome, Outcome):
                 outcome.violations = [item for item in outcome.violations if not item.moot]
-        findings = _findings(history, model, outcomes, spoiling)
+        findings = _findings(history, model, outcomes, spoiling, stands)
     decided = ((check.id, item) for check, item in outcomes if isinstance(item, Outcome))
     return Judgement(
         findings=tuple(findings),
@@ -277,6 +276,7 @@ def _findings(
     model: ErrorModel,
     outcomes: list[tuple[Check, Finding | Outcome]],
     spoiling: str,
+    stands: Collection[str],
 ) -> list[Finding]:
     findings: list[Finding] = []
     for check, outcome in outcomes:
@@ -287,7 +287,12 @@ def _findings(
         if not history.trace.is_virtual:
             of_check = [as_lower_bound(finding, history.trace) for finding in of_check]
         if spoiling and check.id not in evidence.SPOILING:
-            of_check = [spoilt(finding, spoiling) for finding in of_check]
+            of_check = [
+                finding
+                if finding.check in stands and finding.verdict in (Verdict.FAIL, Verdict.WARN)
+                else spoilt(finding, spoiling)
+                for finding in of_check
+            ]
         findings += of_check
     return findings
 

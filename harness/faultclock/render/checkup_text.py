@@ -14,7 +14,7 @@ from typing import Literal
 
 from faultclock.model.report.checkup import CheckUp, Problem
 from faultclock.model.report.finding import RequirementCoverage, RunReport, Verdict
-from faultclock.model.report.unproved import hung_at
+from faultclock.model.report.unproved import hung_at, was_cut_short
 from faultclock.model.scenario.service_host import would_answer
 from faultclock.model.trace.trace import CUT_SHORT
 from faultclock.render.finding_text import command_lines
@@ -35,8 +35,8 @@ _CAUSES_MAX = 5
 _CUT_SHORT = {
     "watchdog": (
         "did not end",
-        "Look there for an endless loop, retries without a wait, a lock that nothing opens, or a"
-        " call into C code (a regular expression, too) that does not come back.",
+        "Look there for an endless loop, retries without a limit or a wait, a lock that nothing"
+        " opens, or a call into C code (a regular expression, too) that does not come back.",
     ),
     "event_limit": (
         "went on without end",
@@ -258,7 +258,7 @@ def _rule(problem: Problem) -> Iterator[Line]:
 def _cut_short(checkup: CheckUp) -> Iterator[Line]:
     """Yield why runs were ended by force: whatever would have come next is not seen."""
     for ending, (what, change) in _CUT_SHORT.items():
-        runs = [run for run in checkup.report.runs if run.ending == ending]
+        runs = [run for run in checkup.report.runs if run.ending == ending and was_cut_short(run)]
         if not runs:
             continue
         yield Line("")
@@ -337,7 +337,7 @@ def _totals(
 
 
 def _next(checkup: CheckUp, new: Sequence[Problem], *, again: str) -> Iterator[Line]:
-    if any(run.ending in CUT_SHORT for run in checkup.report.runs):
+    if any(map(was_cut_short, checkup.report.runs)):
         yield from _command("next", again, said="mend what stands first, then run again:")
     elif new:
         yield from _command("next", again, said="mend the first problem, then run again:")

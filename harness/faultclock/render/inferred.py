@@ -153,7 +153,7 @@ def _differing(profile: RetryProfile) -> list[Difference]:
 
 
 def _schedule_lines(schedule: Schedule) -> Iterator[str]:
-    product = f" = {schedule.product}" if schedule.product else ""
+    product = f": {schedule.product}" if schedule.product else ""
     yield f"Schedule {schedule.id}: attempts {_said(schedule.attempts)}{product}"
     for layer in schedule.layers:
         if len(schedule.layers) > 1:

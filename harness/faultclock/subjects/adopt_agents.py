@@ -105,7 +105,8 @@ class AgentTarget:
 
     def remedies(self, tools: tuple[ToolScript, ...]) -> Mapping[str, str]:
         """Return what mends a broken requirement, by the id of that, or shows that none is."""
-        said = dict(self.known.remedies)
+        model = type(getattr(self.agent, "model", None)).__name__
+        said = {**self.known.remedies, **self.known.models.get(model, {})}
         if handed := self.session[0].partition(":")[0]:
             said[_REPEATED] = f"An agent without a session resumes nothing: {handed}."
         if any(tool.service is not None for tool in tools):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from faultclock.subjects.adopt_agents import agent_target
 from tests.subjects.frameworks.agents import an_option_mends, broken_by, kinds, trace_of
 
 #: What the frameworks themselves call is deprecated here and there.
@@ -355,6 +356,24 @@ def test_what_retries_the_rest_does_so_and_raises_in_the_end(tmp_path: Path) -> 
     """By itself, the middleware returns the last error as the answer."""
     file, text = tmp_path / "agent.py", _written(_LANGGRAPH, {"AFTER": _RETRIES})
     assert broken_by(file, text, "common/refused-for-ever") == set()
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        ("OpenAIModel", "the OpenAI SDK"),
+        ("BedrockModel", "boto_client_config of BedrockModel"),
+        ("Own", "the model's own SDK"),
+    ],
+)
+def test_an_option_of_a_model_is_named_for_an_agent_with_that_model(model: str, said: str) -> None:
+    """What the SDK of another provider has is of no use."""
+    strands = pytest.importorskip("strands", reason="Strands is not installed")
+    base = pytest.importorskip("strands.models.openai").OpenAIModel
+    client = type(model, (base,), {})(model_id="gpt-5.2", client_args={"api_key": "none"})
+    target = agent_target(strands.Agent(model=client), "agent.py:agent")
+    assert target is not None
+    assert said in target.remedies(())["COMMON-LAYER-01"]
 
 
 def _filled(text: str, values: Mapping[str, str]) -> str:

@@ -41,6 +41,7 @@ class HttpJson:
     #: A service has no model that could end early.
     ends: frozenset[AnswerEnd] = frozenset()
     roles: frozenset[str] = frozenset()
+    labels: frozenset[str] = frozenset()
     answers_anywhere = False
     arguments_are_objects = False
 

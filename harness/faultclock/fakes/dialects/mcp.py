@@ -43,6 +43,7 @@ class Mcp:
     own_payloads = ()
     ends: frozenset[AnswerEnd] = frozenset()
     roles: frozenset[str] = frozenset()
+    labels: frozenset[str] = frozenset()
     answers_anywhere = False
     arguments_are_objects = False
 

@@ -41,6 +41,7 @@ from faultclock.fakes.wire.injector import (
     mark_met,
 )
 from faultclock.fakes.wire.offered import offered_tools
+from faultclock.fakes.wire.question import question_in
 from faultclock.model.duration import MILLISECOND_NS, SECOND_NS
 from faultclock.model.scenario.fault import (
     AnswerEnds,
@@ -450,6 +451,7 @@ class FakeProvider:
             target=scrubbed_url(request.target),
             headers=scrubbed(request.headers, sent=True),
             body_sha256=hashlib.sha256(request.body).hexdigest(),
+            **question_in(request.body, self._dialect.labels),
             body_bytes=len(request.body),
             model=None if asked.model is None else without_secrets(asked.model),
             stream=asked.stream,

@@ -259,6 +259,8 @@ class Sheet(Section):
     """The ways in which it can say that an answer is not a whole one."""
     roles: list[str]
     """The roles of messages that it knows; none: it takes any."""
+    labels: Sequence[str] = ()
+    """Members of a request that say whose or which it is, and nothing of what is asked."""
     answers_anywhere: bool = False
     """Whether a tool's answer may stand anywhere behind its call, and not just at once."""
     requests: Requests

@@ -56,6 +56,7 @@ class SpokenDialect:
         self.ends = frozenset(sheet.ends)
         self.arguments_are_objects = sheet.good.tool_input == "object"
         self.roles = frozenset(sheet.roles)
+        self.labels = frozenset(sheet.labels)
         self.answers_anywhere = sheet.answers_anywhere
         self.own_payloads = tuple(sorted({rule.payload for rule in sheet.requests.refused}))
         self._sheet = sheet

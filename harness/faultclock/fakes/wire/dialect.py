@@ -196,6 +196,11 @@ class Dialect(Protocol):
         ...
 
     @property
+    def labels(self) -> frozenset[str]:
+        """Members of a request that say whose or which it is, and nothing of what is asked."""
+        ...
+
+    @property
     def answers_anywhere(self) -> bool:
         """Whether a tool's answer may stand anywhere behind its call, and not just at once."""
         ...

@@ -133,7 +133,7 @@ class Schedule(Value):
     layers: tuple[Layer, ...] = ()
     """The innermost first."""
     product: str = ""
-    """How the layers multiply, such as `3 x 5 = 15`."""
+    """How the layers multiply, in words; empty where there is only one."""
     layers_note: str = ""
     """What shows the layers, or what could hide one."""
     waits: tuple[WaitLaw, ...] = ()

@@ -87,6 +87,7 @@ class EventFields:
     applied = _flag()
     arguments = _any()
     argv = _list()
+    asked_sha256 = _text()
     asks = _text()
     attempt = _any()
     body_bytes = _whole()

@@ -25,7 +25,7 @@ from faultclock.model.trace.events import spans
 from faultclock.model.trace.trace import Trace, TraceEvent
 from faultclock.oracle.wire.exchanges import Draft, Ending, Endings, Wire
 from faultclock.oracle.wire.grouping import Course, in_requests
-from faultclock.oracle.wire.requests import Attempt, Call, Request
+from faultclock.oracle.wire.requests import Attempt, Call, Request, ask_the_same
 from faultclock.oracle.wire.stops import first_stops, stopped_ns
 from faultclock.oracle.wire.timing import timing_of
 
@@ -136,18 +136,15 @@ def _attempts(
     for number, draft in enumerate(drafts, 1):
         # What neither ended nor was closed was given up, when the subject went on without it: when
         # it sent the same again. What it sends otherwise may be another request beside it.
-        given_up = over or any(_may_be_the_same(draft, later) for later in drafts[number:])
+        given_up = over or any(
+            ask_the_same(draft.request, later.request) is not False for later in drafts[number:]
+        )
         ending = endings.of(draft, given_up=given_up)
         attempt = _attempt(draft, number, ending, places)
         if ending.outcome == "failed":
             attempt = replace(attempt, content=endings.content_arrived(draft))
         found.append(attempt)
     return _with_nodes(found)
-
-
-def _may_be_the_same(one: Draft, other: Draft) -> bool:
-    asked = (one.request, other.request)
-    return None in asked or len({item.body_sha256 for item in asked if item is not None}) == 1
 
 
 def _attempt(draft: Draft, number: int, ending: Ending, places: Places) -> Attempt:

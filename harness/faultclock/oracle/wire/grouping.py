@@ -5,8 +5,8 @@ unanswered is another request, made at the same time; so is one of another conve
 other instructions, other tools, or neither its first nor its last message. A good answer ends a
 request, and the next attempt begins another one. So does an attempt of a stage that is tried again:
 that is the workflow's retry, not the transport's; and one with a tool's result that the attempt
-before had not. An attempt that sends the very same body after a good answer asks for that answer
-again, and belongs to it.
+before had not. An attempt that asks the very same after a good answer asks for that answer again,
+and belongs to it.
 
 Of several requests at once, those whose retries may still have come when another one ended the call
 are cut: nothing shows that they were given up.
@@ -21,7 +21,14 @@ from typing import Any, Literal
 
 from faultclock.model.duration import MILLISECOND_NS
 from faultclock.model.trace.trace import TraceEvent
-from faultclock.oracle.wire.requests import Attempt, Call, Outcome, Request, wait_before
+from faultclock.oracle.wire.requests import (
+    Attempt,
+    Call,
+    Outcome,
+    Request,
+    ask_the_same,
+    wait_before,
+)
 from faultclock.oracle.wire.retry_hints import floor_of, hints_of
 
 #: What a later attempt is to one before: it may be its retry; it is of another conversation, which
@@ -113,7 +120,7 @@ def _lines(
             item
             for item in over
             if relation(item.last, attempt) == "retry"
-            and (item is before or item.bout == bout or _same_body(item.last, attempt))
+            and (item is before or item.bout == bout or _same_question(item.last, attempt))
         ]
         if may:
             own = min(may, key=lambda item: _unlike(item.last, attempt))
@@ -171,19 +178,21 @@ def _is_over(before: Attempt, attempt: Attempt, late_ns: int) -> bool:
     One that nothing ended was left open by whoever sent the same again.
     """
     if before.over_ns is None:
-        return not bodies_differ(before, attempt)
-    late_ns = late_ns if _same_body(before, attempt) else 0
+        return not ask_differently(before, attempt)
+    late_ns = late_ns if _same_question(before, attempt) else 0
     return before.over_ns <= attempt.start.at_ns + late_ns
 
 
-def _unlike(before: Attempt, attempt: Attempt) -> tuple[bool, bool, bool, int]:
+def _unlike(before: Attempt, attempt: Attempt) -> tuple[bool, bool, bool, bool, int]:
     """Sorts the request first that an attempt is a retry of, of several that failed alike.
 
-    Which of two equal requests is sent again is in no trace: the one whose wait was over.
+    Of several that ask the same it is the one with the same labels. Which of two equal requests is
+    sent again is in no trace: the one whose wait was over.
     """
     asked, waited_ns = floor_of(hints_of(before)), wait_before(before, attempt)
     early = asked is not None and waited_ns is not None and waited_ns < asked.wait_ns
-    return not _same_body(before, attempt), not before.failed, early, before.over_ns or 0
+    likeness = not _same_question(before, attempt), not _same_body(before, attempt)
+    return *likeness, not before.failed, early, before.over_ns or 0
 
 
 # ------------------------------------------------------------- what one attempt is to another one
@@ -198,7 +207,7 @@ def _of_a_client(before: Attempt, attempt: Attempt) -> Relation:
 def _in_a_turn(course: Course) -> Callable[[Attempt, Attempt], Relation]:
     def relation(before: Attempt, attempt: Attempt) -> Relation:
         if (
-            (before.outcome == "ok" and not _same_body(before, attempt))
+            (before.outcome == "ok" and not _same_question(before, attempt))
             or _asks_otherwise(before, attempt)
             or _has_more_results(before, attempt)
             or bool(before.node and attempt.node and before.node != attempt.node)
@@ -212,7 +221,7 @@ def _in_a_turn(course: Course) -> Callable[[Attempt, Attempt], Relation]:
 
 
 def _of_a_process(before: Attempt, attempt: Attempt) -> Relation:
-    return "later" if bodies_differ(before, attempt) else "retry"
+    return "later" if ask_differently(before, attempt) else "retry"
 
 
 def _talks_otherwise(before: Attempt, attempt: Attempt) -> bool:
@@ -300,15 +309,18 @@ def _begins_anew(course: Course, before: Attempt, attempt: Attempt) -> bool:
         and before.tool_calls
         and bool(attempt.node)
         and before.node == attempt.node
-        and _same_body(before, attempt)
+        and _same_question(before, attempt)
         and any(before.start.seq < event.seq < attempt.start.seq for event in course.worked)
     )
 
 
-def bodies_differ(one: Attempt, other: Attempt) -> bool:
-    """Return whether two attempts are known to have sent something different."""
-    both = one.asked is not None and other.asked is not None
-    return both and not _same_body(one, other)
+def ask_differently(one: Attempt, other: Attempt) -> bool:
+    """Return whether two attempts are known to have asked for something different."""
+    return ask_the_same(one.asked, other.asked) is False
+
+
+def _same_question(one: Attempt, other: Attempt) -> bool:
+    return ask_the_same(one.asked, other.asked) is True
 
 
 def _same_body(one: Attempt, other: Attempt) -> bool:

@@ -69,6 +69,17 @@ class Attempt:
         return self.known_ns if self.knowable_ns is None else self.knowable_ns
 
 
+def ask_the_same(one: TraceEvent | None, other: TraceEvent | None) -> bool | None:
+    """Return whether two requests ask the same, whatever labels they have; None: it is not known.
+
+    Labels are the members of a body that say whose or which request it is. A request of which no
+    digest without them is recorded has none, or its trace is older than that: its body counts.
+    """
+    if one is None or other is None:
+        return None
+    return (one.asked_sha256 or one.body_sha256) == (other.asked_sha256 or other.body_sha256)
+
+
 def wait_before(attempt: Attempt, following: Attempt) -> int | None:
     """Return how long the subject waited between two attempts, in nanoseconds; None: not known.
 

@@ -62,7 +62,7 @@ class Signal:
         if named is not None:
             what = f"{what} {named}" if self.status is not None else f"{what}: {named}"
         # What is decided by has to be seen in what is said of it.
-        return what if self.means is None else f"{what} ({self.means})"
+        return what if self.means is None else f"{what} (in Faultclock: {self.means})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

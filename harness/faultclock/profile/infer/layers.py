@@ -61,9 +61,18 @@ def loops_of(laws: Sequence[Law], counted: int | None = None) -> tuple[Loop, ...
 
 
 def product_of(attempts: Sequence[int]) -> str:
-    """Return what loops within loops come to in all, such as `(2 + 1) x (1 + 1) = 6`."""
-    shown = " x ".join(f"({count - 1} + 1)" for count in attempts)
-    return f"{shown} = {prod(attempts)}"
+    """Return what loops within loops come to in all; nothing of one loop.
+
+    Example:
+        >>> product_of([3, 2])
+        '2 retries (3 attempts) x 1 retry (2 attempts) = 6 attempts'
+    """
+    if len(attempts) < 2:
+        return ""
+    shown = " x ".join(
+        f"{made - 1} {'retry' if made == 2 else 'retries'} ({made} attempts)" for made in attempts
+    )
+    return f"{shown} = {prod(attempts)} attempts"
 
 
 def alike(one: Law, other: Law) -> bool:

@@ -63,6 +63,8 @@ _SHIPPED = tuple(
 _STANDARD = tuple(
     sorted({f"{sysconfig.get_path(name)}/" for name in ("stdlib", "platstdlib")} | {"<", "node:"})
 )
+#: The folder of the commands of an environment, such as `faultclock` itself.
+_SCRIPTS = sysconfig.get_path("scripts")
 #: Folders of libraries, of Python and of Node.
 _INSTALLED = ("/site-packages/", "/dist-packages/", "/node_modules/")
 _known: dict[str, Whose] = {}
@@ -79,9 +81,17 @@ def whose(file: str) -> Whose:
 def _whose(file: str) -> Whose:
     if file.startswith(_PACKAGE):
         return Whose.OWN if file.startswith(_SHIPPED) else Whose.OURS
+    if _is_command(file):
+        return Whose.OURS
     if any(mark in file for mark in _INSTALLED):
         return Whose.LIBRARY
     return Whose.STANDARD if file.startswith(_STANDARD) else Whose.OWN
+
+
+def _is_command(file: str) -> bool:
+    """Return whether a file is a command of the environment, also where it was named relatively."""
+    folder, _, name = file.rpartition("/")
+    return bool(folder) and "." not in name and f"/{_SCRIPTS}".endswith(f"/{folder}")
 
 
 def stack_of(frames: Iterable[FrameType]) -> tuple[RawFrame, ...]:

@@ -48,8 +48,11 @@ def is_made_twice(trace: Trace, verdict: Verdict) -> bool:
     """Return whether a run with this verdict is made once more.
 
     Every failure is. Of the others the digest decides, so the same command makes the same runs
-    twice, and no subject knows in a run whether it is one of them.
+    twice, and no subject knows in a run whether it is one of them. What real time ended is never
+    the same twice.
     """
+    if trace.footer.ending == "watchdog":
+        return False
     if verdict in (Verdict.FAIL, Verdict.INCONCLUSIVE):
         return verdict is Verdict.FAIL
     return int(trace.footer.digest[:_DIGITS], 16) < _SHARE * (1 << 4 * _DIGITS)

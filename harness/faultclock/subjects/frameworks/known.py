@@ -45,6 +45,7 @@ class Known:
             and the user's own program has to do; empty: nothing.
         remedies: which of its options mends a broken requirement of `common`, by the id of that.
             Each stands in the source of the versions in docs/agents.md.
+        models: the same, where it depends on the class of the agent's `model`, by its name.
         mcp_remedies: the same, of an agent with MCP servers alone.
         unreachable: hosts that the framework asks for itself, for a newer version, say: they
             have no address in a run, as behind a firewall.
@@ -63,6 +64,7 @@ class Known:
     style: Literal["async", "sync"] = "async"
     session: str = ""
     remedies: Mapping[str, str] = field(default_factory=dict)
+    models: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     mcp_remedies: Mapping[str, str] = field(default_factory=dict)
     unreachable: tuple[str, ...] = ()
     streams: bool | Literal["always"] = False
@@ -169,13 +171,34 @@ FRAMEWORKS = (
         session="gave it a session manager: your own program must",
         remedies={
             "COMMON-END-04": 'In Strands: limits={"turns": 25} beside the prompt.',
-            "COMMON-RETRY-01": "In Strands: OpenAIModel(client_args={'max_retries': 0}) and"
-            " Agent(retry_strategy=ModelRetryStrategy(max_attempts=1)).",
             **dict.fromkeys(
-                ("COMMON-HINT-01", "COMMON-LAYER-01"),
+                ("COMMON-HINT-01", "COMMON-LAYER-01", "COMMON-RETRY-01"),
                 "In Strands: Agent(retry_strategy=ModelRetryStrategy(max_attempts=1)), which leaves"
-                " the three attempts of the OpenAI SDK.",
+                " the attempts of the model's own SDK.",
             ),
+        },
+        models={
+            "OpenAIModel": {
+                "COMMON-RETRY-01": "In Strands: OpenAIModel(client_args={'max_retries': 0}) and"
+                " Agent(retry_strategy=ModelRetryStrategy(max_attempts=1)).",
+                **dict.fromkeys(
+                    ("COMMON-HINT-01", "COMMON-LAYER-01"),
+                    "In Strands: Agent(retry_strategy=ModelRetryStrategy(max_attempts=1)), which"
+                    " leaves the three attempts of the OpenAI SDK.",
+                ),
+            },
+            # botocore 1.44.5, retries/standard.py, reads `x-amz-retry-after` and no Retry-After.
+            "BedrockModel": {
+                **dict.fromkeys(
+                    ("COMMON-HINT-01", "COMMON-RETRY-01"),
+                    "In Strands: Config(retries={'total_max_attempts': 1}) as the"
+                    " boto_client_config of BedrockModel, and"
+                    " Agent(retry_strategy=ModelRetryStrategy(max_attempts=1)): neither botocore"
+                    " nor Strands reads Retry-After.",
+                ),
+                "COMMON-LAYER-01": "In Strands: Config(retries={'total_max_attempts': 1}) as the"
+                " boto_client_config of BedrockModel, which leaves the six attempts of Strands.",
+            },
         },
         streams="always",
     ),
@@ -229,7 +252,10 @@ FRAMEWORKS = (
             "COMMON-END-04": "In Google ADK: RunConfig(max_llm_calls=25), which is 500 by default.",
             "COMMON-RESULT-05": "In Google ADK: Agent(on_tool_error_callback=...), which returns"
             " the result that the model gets.",
-            "COMMON-RETRY-02": "In Google ADK: Gemini(retry_options=HttpRetryOptions(attempts=3)).",
+            # google-genai 3.4, _api_client.py, `retry_args`: tenacity's wait_exponential_jitter.
+            "COMMON-RETRY-02": "In Google ADK: Gemini(retry_options=HttpRetryOptions(attempts=3))."
+            " It reads no Retry-After, and repeats a used-up quota: where either matters, leave 429"
+            " out of its http_status_codes, and retry that yourself.",
         },
     ),
     Known(

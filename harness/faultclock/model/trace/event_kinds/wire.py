@@ -180,6 +180,7 @@ _HTTP: dict[str, EventKind] = {
                 "reached": Count,
                 "tools": Count,
                 "counts": Flag,
+                "asked_sha256": Sha256,
             }
         ),
         text=_request,

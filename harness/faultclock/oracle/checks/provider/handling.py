@@ -14,7 +14,17 @@ from faultclock.model.duration import format_duration
 from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.secrets import SECRET, SECRET_SHAPE
 from faultclock.model.trace.trace import TraceEvent
-from faultclock.oracle.check import Verdicts, Violation, also, broken, check, held, only_of
+from faultclock.oracle.check import (
+    Verdicts,
+    Violation,
+    also,
+    broken,
+    check,
+    held,
+    only_of,
+    otherwise,
+)
+from faultclock.oracle.checks.provider.retries import ATTEMPTS_MAX
 from faultclock.oracle.facts.history import History, once
 from faultclock.oracle.wire.attempts import Call
 from faultclock.oracle.wire.chain import Link, chain_of
@@ -114,6 +124,9 @@ def ends(history: History, model: ErrorModel) -> Verdicts:
         if call.over is None and (footer.ending not in HANGS or _is_patient(history, call)):
             continue
         held_by = _held_by(history, call)
+        if call.over is None and held_by == "any" and _asks_for_ever(history, model, call):
+            yield otherwise("what asks again and again without an end, retries.bounded judges")
+            continue
         requirements = also(model, f"calls.end.{held_by}")
         # That a turn goes on and on does not show that it would never have ended.
         if held_by != "model" or call.over is not None or not requirements:
@@ -148,6 +161,13 @@ def _held_by(history: History, call: Call) -> str:
         return "person"
     goes_on = call.over is not None or history.trace.footer.ending == _LIMIT
     return "model" if goes_on and any(item.tool_calls for item in call.attempts) else "any"
+
+
+def _asks_for_ever(history: History, model: ErrorModel, call: Call) -> bool:
+    """Return whether a call did not end since it went on to retry: no deadline is a cure of it."""
+    is_retrying = any(len(request.attempts) > ATTEMPTS_MAX for request in call.requests)
+    goes_on = history.trace.footer.ending == _LIMIT
+    return is_retrying and goes_on and bool(also(model, "retries.bounded"))
 
 
 def _is_limited(history: History, call: Call) -> bool:

@@ -17,7 +17,7 @@ from faultclock.oracle.check import Verdicts, also, broken, check, held, otherwi
 from faultclock.oracle.facts.history import History
 from faultclock.oracle.wire.attempts import Attempt, Call, Request
 from faultclock.oracle.wire.chain import chain_of
-from faultclock.oracle.wire.requests import wait_before
+from faultclock.oracle.wire.requests import ask_the_same, wait_before
 from faultclock.oracle.wire.retry_hints import Hint, floor_of, hints_of
 from faultclock.oracle.wire.signals import classify
 
@@ -43,14 +43,12 @@ def requests_of(history: History) -> Iterator[Request]:
 
 
 def retried_as_it_was(attempt: Attempt, following: Attempt) -> bool:
-    """Return whether `following` sends the same request to the same provider."""
+    """Return whether `following` asks the same of the same provider."""
     if attempt.provider != following.provider:
         return False
     if len({_host_of(attempt), _host_of(following)} - {None}) > 1:
         return False
-    if attempt.asked is None or following.asked is None:
-        return True
-    return attempt.asked.body_sha256 == following.asked.body_sha256
+    return ask_the_same(attempt.asked, following.asked) is not False
 
 
 def _host_of(attempt: Attempt) -> str | None:

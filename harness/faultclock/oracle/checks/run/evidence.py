@@ -8,13 +8,15 @@ spoils the pass.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+from faultclock.model.duration import SECOND_NS
 from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.report.unproved import STILL_ANSWERED
 from faultclock.model.scenario.rule import rules_in
 from faultclock.model.scenario.service_host import would_answer_in_one_line
 from faultclock.model.trace.trace import Trace, TraceEvent, TraceFooter
-from faultclock.oracle.check import Verdicts, check, held, unproven
+from faultclock.oracle.check import Verdicts, Violation, check, held, unproven
 from faultclock.oracle.checks.run.unserved import unserved
 from faultclock.oracle.checks.run.unused import contradicted, unused
 from faultclock.oracle.facts.history import History, once
@@ -30,6 +32,12 @@ _CUT_SHORT = {
     "event_limit": "the run was ended at its limit of events",
     "log_cut": "the log may have been cut: --complete was not given",
 }
+#: Endings by a limit of ours: what the run shows until then, it shows.
+_LIMITS = ("watchdog", "event_limit")
+#: What a run has shown stands for these, whatever would have come next.
+STANDS = frozenset({"retries.bounded"})
+#: An answer of which something came this long before the end was still coming.
+_STILL_NS = 60 * SECOND_NS
 #: Endings that are the subject's own doing, when a call is what did not end.
 #: Roles whose calls are there to ask the provider.
 _ASKING_ROLES = ("provider_adapter", "runtime")
@@ -50,7 +58,9 @@ def whole(history: History, _model: ErrorModel) -> Verdicts:
     hint = _what_would_answer(history)
     for observed, events in _gaps(history):
         expected = "a whole trace, with every act attributed to a call"
-        yield unproven(expected, observed, *events, hint=hint)
+        cause = _why_cut(history)
+        cause = cause if cause and observed.startswith(cause) else ""
+        yield unproven(expected, observed, *events, hint=hint, cause=cause)
         hint = ""
 
 
@@ -71,13 +81,44 @@ def _gaps(history: History) -> tuple[tuple[str, tuple[int, ...]], ...]:
 
 def _found_gaps(history: History) -> Iterator[tuple[str, tuple[int, ...]]]:
     trace, footer = history.trace, history.trace.footer
-    if footer.ending in _CUT_SHORT:
-        yield f"{_CUT_SHORT[footer.ending]}{_detail(footer)}", ()
+    if cut := _why_cut(history):
+        yield f"{cut}{_detail(footer)}", ()
     yield from ((problem, ()) for problem in _inconsistencies(history.recorded))
     if footer.ending == "completed" and trace.header.foreign is None:
         yield from ((gap, ()) for gap in _unasked(history))
     if history.observation.problems:
         yield "; ".join(history.observation.problems), history.observation.problem_events
+
+
+def _why_cut(history: History) -> str:
+    """Return why a run was ended by force; empty where it was not."""
+    ending = history.trace.footer.ending
+    if ending == "event_limit" and _is_still_answered(history):
+        return STILL_ANSWERED
+    return _CUT_SHORT.get(ending, "")
+
+
+def _is_still_answered(history: History) -> bool:
+    """Return whether a part of an answer came shortly before the end of the run."""
+    since_ns = history.trace.footer.ended_at_ns - _STILL_NS
+    ended = {event.exchange for event in history.of("http.exchange_ended")}
+    connections = {
+        event.connection for event in history.of("http.response") if event.exchange not in ended
+    }
+    return any(
+        event.at_ns >= since_ns and event.connection in connections
+        for event in history.of("net.delivered")
+    )
+
+
+def stands_for(history: History, spoilers: Iterable[Violation]) -> frozenset[str]:
+    """Return the checks whose violations stand, although the run does not prove what held.
+
+    Args:
+        spoilers: what is against the evidence.
+    """
+    is_only_cut = all(violation.cause for violation in spoilers)
+    return STANDS if is_only_cut and history.trace.footer.ending in _LIMITS else frozenset()
 
 
 def _detail(footer: TraceFooter) -> str:

@@ -1,0 +1,89 @@
+"""Functions that ask again by a loop of their own: which of their requests ask the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from faultclock.load.error_model import load_error_model
+from faultclock.model.report.finding import Verdict
+from faultclock.model.scenario.scenario import scenario_of
+from faultclock.oracle.judge import judge
+from faultclock.run.prepare import prepare
+from faultclock.run.suite import run_one
+
+REQUEST = """
+import time
+import uuid
+
+import openai
+
+client = openai.OpenAI(max_retries=0)
+
+
+def ask(prompt):
+    for model in {models}:
+        try:
+            answer = client.chat.completions.create(
+                model=model,
+                messages=[{{"role": "user", "content": prompt}}],
+                metadata={{"request_id": str(uuid.uuid4())}},
+            )
+            return answer.choices[0].message.content
+        except openai.APIStatusError as error:
+            last = error
+            time.sleep(1)
+    raise last
+"""
+REFUSED = {"kind": "http_error", "status": 401, "error": "invalid_api_key"}
+LIMITED = {
+    "kind": "http_error",
+    "status": 429,
+    "error": "rate_limit_exceeded",
+    "headers": {"retry-after": "30"},
+}
+
+
+def broken_by(spec: str, fault: dict[str, Any]) -> set[str]:
+    """Return the checks that a function fails where each of its attempts meets a fault."""
+    rule = {"id": "fault", "when": {"attempts": "every"}, "then": fault}
+    scenario = scenario_of(
+        {
+            "id": "tests/anew",
+            "title": "Anew",
+            "why": "For a test.",
+            "tasks": [{"id": "ask"}],
+            "provider": {"faults": [rule]},
+        }
+    )
+    trace = run_one(scenario, prepare(spec), 0, isolate=True)
+    findings = judge(load_error_model("common"), trace).findings
+    return {item.check for item in findings if item.verdict in (Verdict.FAIL, Verdict.WARN)}
+
+
+@pytest.fixture
+def asking(tmp_path: Path) -> Any:
+    """Return what writes a function that asks these models in turn, and names it."""
+
+    def write(*models: str) -> str:
+        path = tmp_path / "anew.py"
+        path.write_text(REQUEST.format(models=models), encoding="utf-8")
+        return f"{path}:ask"
+
+    return write
+
+
+def test_a_loop_that_labels_each_request_anew_is_seen_to_ask_the_same(asking: Any) -> None:
+    """A refused key is refused again, and a limit has its time."""
+    spec = asking("gpt-x", "gpt-x", "gpt-x", "gpt-x")
+    assert "retries.pointless" in broken_by(spec, REFUSED)
+    assert "retries.floor" in broken_by(spec, LIMITED)
+
+
+def test_a_loop_that_asks_one_model_after_the_other_repeats_nothing(asking: Any) -> None:
+    """Another model has another limit, and may be allowed."""
+    spec = asking("gpt-x", "gpt-y", "gpt-z")
+    for fault in (REFUSED, LIMITED):
+        assert not {"retries.pointless", "retries.floor"} & broken_by(spec, fault)

@@ -81,6 +81,9 @@ def test_a_request_that_offers_other_tools_is_asked_for_one_of_those() -> None:
     tool = {"type": "function", "function": {"name": "forecast", "parameters": schema}}
     (call,) = DIALECT.good_answer(script, asked(USER, tools=[tool]), exchange()).tool_calls
     assert (call["name"], list(json.loads(call["arguments"]))) == ("forecast", ["days"])
+    tool["function"]["name"] = CALL.name
+    (call,) = DIALECT.good_answer(script, asked(USER, tools=[tool]), exchange()).tool_calls
+    assert (call["name"], list(json.loads(call["arguments"]))) == (CALL.name, ["days"])
     (same,) = DIALECT.good_answer(script, asked(USER), exchange()).tool_calls
     assert same["name"] == CALL.name
 

@@ -117,3 +117,13 @@ def test_a_tool_of_the_subjects_own_stands_for_no_answer_while_another_can() -> 
     body = {"tools": [*reversed(_OPENAI)], "tool_choice": "required"}
     assert demand_of(body, {"save"}) == _CALLED
     assert demand_of({**body, "tools": _OPENAI[:1]}, {"save"}).is_own
+
+
+def test_a_call_fits_a_tool_that_has_all_of_its_arguments_and_needs_no_other() -> None:
+    """A tool of the same name may have others; one whose schema says none takes any."""
+    demand = demand_of({"tools": _OPENAI})
+    assert demand.has("final_result", '{"city": "Bern"}')
+    assert not demand.has("final_result", '{"city": "Bern", "days": 2}')
+    assert not demand.has("final_result", "{}")
+    assert demand.has("save", '{"days": 2}')
+    assert not demand.has("other", "{}")

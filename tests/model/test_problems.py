@@ -442,14 +442,20 @@ def test_what_is_seen_only_in_a_stream_says_so_and_stands_below_its_equals() -> 
     streamed = [
         run(f"s{at}", finding("T-RETRY-01", "in streams"), streamed=True) for at in range(2)
     ]
-    attempt = AttemptMark(call="ask/1", number=1, started_ns=0, known_ns=1, ended="ok")
-    plain = run("plain", finding("T-RETRY-01", "always"))
-    call = plain.calls[0].model_copy(update={"attempts": (attempt,)})
-    plain = plain.model_copy(update={"calls": (call,)})
+
+    def asked_once(name: str, ended: str) -> RunReport:
+        attempt = AttemptMark(call="ask/1", number=1, started_ns=0, known_ns=1, ended=ended)
+        made = run(name, finding("T-RETRY-01", "always"))
+        call = made.calls[0].model_copy(update={"attempts": (attempt,)})
+        return made.model_copy(update={"calls": (call,)})
+
+    plain = asked_once("plain", "ok")
     problems = problems_of((*streamed, plain), (), model().requirements)
     assert [item.seen_in for item in problems] == ["1 run", "2 runs, only in a stream"]
     (alone,) = problems_of(streamed, (), model().requirements)
     assert alone.seen_in == "2 runs", "where all is streamed, that says nothing"
+    problems = problems_of((*streamed, asked_once("no", "refused")), (), model().requirements)
+    assert not any(item.only_in_streams for item in problems), "that one asked for nothing"
 
 
 def test_a_failure_with_a_status_is_shown_before_an_exotic_one() -> None:

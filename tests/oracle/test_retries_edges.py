@@ -84,7 +84,7 @@ def test_a_key_may_be_renewed_once_and_what_follows_is_shown_with_that() -> None
     assert found(built, "retries.pointless").verdict.value != "FAIL"
     finding = found(built.wait("1s").fails(401).raises("A/B"), "retries.pointless")
     assert finding.observed == "it sent the same request again, twice"
-    assert finding.expected.startswith("no retry but one, with a new key: ")
+    assert finding.expected.startswith("at most one retry, with a new key: ")
 
 
 def test_a_pointless_retry_is_shown_with_all_that_followed() -> None:

@@ -131,6 +131,7 @@ WHOLE_AGENTS: dict[str, tuple[str, str]] = {
         "mini-runtime-backoff-swallows-cancel",
         "COMMON-CANCEL-04",
     ),
+    "down-for-a-while-after-an-effect": (f"{_WRONG}begins_anew", "COMMON-EFFECT-02"),
     "down-for-good-after-an-effect": ("mini-runtime-saves-the-question-only", "COMMON-STORED-02"),
     "killed-between-two-effects": (
         "mini-runtime-forgets-the-turn-before",

@@ -47,14 +47,15 @@ _REASONS_MAX = 3
 #: Of an agent with tools of its own.
 _INSIDE = LeftOut(
     what="inside your tools",
-    why="a failure or a delay is played around your function: a failure or a cancel that it, or a"
-    " hook or an interceptor of yours, catches and words as a success is not seen",
+    why="failures and delays are simulated outside of your functions: what a tool of yours, or a"
+    " hook around it, makes of a failure inside it is not seen",
 )
 #: Of a function that runs the tools that it offers.
 _OWN_LOOP = LeftOut(
     what="the tools that your function runs",
     why="what they do is not seen: no tool is made to fail, the provider does not fail after a"
-    " tool call, and a tool that runs a second time in a retry of your own is not counted",
+    " tool call, no model asks for tools for ever, and a tool that runs a second time in a retry"
+    " of your own is not counted",
 )
 #: A run of more clients takes its time.
 _CLIENTS_MAX = 3

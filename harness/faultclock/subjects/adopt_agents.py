@@ -39,6 +39,12 @@ _NOTED = re.compile(
 )
 #: What a tool that only reads or computes cannot break.
 _REPEATED = "COMMON-EFFECT-02"
+#: What may be mended in a tool as well, where the check does not see it, and what is said of that.
+_AROUND_TOOLS = ("COMMON-END-03", "COMMON-RESULT-05")
+_INSIDE = (
+    "To mend it inside the tool is as good, and this problem stays: its failures and delays are"
+    " simulated outside of the function."
+)
 _OF_EFFECTS = ("COMMON-EFFECT-01", _REPEATED)
 #: Tools that a message names.
 _NAMES_MAX = 3
@@ -108,10 +114,12 @@ class AgentTarget:
         model = type(getattr(self.agent, "model", None)).__name__
         said = {**self.known.remedies, **self.known.models.get(model, {})}
         if handed := self.session[0].partition(":")[0]:
-            said[_REPEATED] = f"An agent without a session resumes nothing: {handed}."
+            said[_REPEATED] = f"Your agent has no store of its own: {handed}."
         if any(tool.service is not None for tool in tools):
             for id_, text in self.known.mcp_remedies.items():
                 said[id_] = f"{said.get(id_, '')} {text}".lstrip()
+        for id_ in _AROUND_TOOLS:
+            said[id_] = f"{said.get(id_, '')} {_INSIDE}".lstrip()
         # A tool that needs a yes has an effect: its author says so.
         unsure = [tool.name for tool in tools if not tool.reads and not tool.gated]
         if unsure:

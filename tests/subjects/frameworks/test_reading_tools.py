@@ -127,7 +127,7 @@ def test_a_problem_asks_about_the_tools_that_are_not_known(tmp_path: Path) -> No
 def test_a_problem_of_a_resumed_session_says_who_has_given_it(tmp_path: Path) -> None:
     """An agent of which nothing is kept cannot repeat anything after a crash."""
     asked = _prepared(tmp_path, _LANGGRAPH).remedies[_REPEATED]
-    said = "An agent without a session resumes nothing: the check gave it a checkpointer."
+    said = "Your agent has no store of its own: the check gave it a checkpointer."
     assert asked.startswith(said)
 
 

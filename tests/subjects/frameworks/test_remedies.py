@@ -15,13 +15,14 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
 _PYDANTIC_AI = """
 from pydantic_ai import Agent
-
+MODEL
 agent = Agent("openai-chat:gpt-5.2"AGENT)
 
 
 @agent.tool_plain
 def write_note(path: str) -> str:
     return "written"
+AFTER
 """
 _LANGGRAPH = """
 from langchain.agents import create_agent
@@ -42,6 +43,24 @@ def list_notes(path: str) -> str:
 model = init_chat_model("openai:gpt-5.2"MODEL)
 agent = create_agent(model, tools=[write_note, list_notes]AGENT)
 AFTER
+"""
+_HOOKED = """
+from pydantic_ai import ToolFailed
+from pydantic_ai.capabilities import Hooks
+
+hooks = Hooks()
+
+
+@hooks.on.tool_execute_error
+async def told(ctx, *, call, tool_def, args, error):
+    raise ToolFailed(type(error).__name__)
+"""
+_LOOKED_AT = """
+@agent.output_validator
+def whole(ctx, output: str) -> str:
+    if not ctx.partial_output and ctx.messages[-1].finish_reason is None:
+        raise ValueError("the answer is not whole")
+    return output
 """
 #: A hook that adds what is missing after a cancel.
 _ANSWERED = """
@@ -223,6 +242,18 @@ _MENDED = [
         "COMMON-END-01",
         "provider-transient/silent-for-ever",
         [{"MODEL": ", timeout=60"}],
+    ),
+    (
+        "Pydantic AI",
+        "COMMON-RESULT-05",
+        "shared/tool-fails",
+        [{"MODEL": _HOOKED, "AGENT": ", capabilities=[hooks]"}],
+    ),
+    (
+        "Pydantic AI",
+        "COMMON-ANSWER-01",
+        "provider-transient/stream-ends-without-finish",
+        [{"AFTER": _LOOKED_AT}],
     ),
     (
         "LangGraph",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from faultclock.fakes.wire.event_stream import json_object
@@ -54,6 +54,8 @@ class Demand:
 
     Attributes:
         offers: the names of its tools, and arguments that fit each.
+        arguments: by tool, the names of all its arguments, and of those that it needs; what says
+            neither is left out.
         choices: by tool, the arguments that can only be one of some values, and these.
         described: what it says of each tool.
         text: JSON of the form that it asks for, in place of any other text; None: it asks for none.
@@ -63,6 +65,9 @@ class Demand:
     """
 
     offers: Mapping[str, str] = field(default_factory=dict, compare=False)
+    arguments: Mapping[str, tuple[Collection[str], Collection[str]]] = field(
+        default_factory=dict, compare=False
+    )
     choices: Mapping[str, Mapping[str, Sequence[Any]]] = field(default_factory=dict, compare=False)
     described: Mapping[str, str] = field(default_factory=dict, compare=False)
     text: str | None = None
@@ -70,8 +75,14 @@ class Demand:
     argument: str = ""
     is_own: bool = False
 
+    def has(self, name: str, arguments: str) -> bool:
+        """Return whether it offers a tool that can be called with these arguments, as JSON."""
+        given = set(json_object(arguments) or {})
+        known, needed = self.arguments.get(name, (given, ()))
+        return name in self.offers and set(needed) <= given <= set(known)
+
     def takes(self, name: str, arguments: str) -> bool:
-        """Return whether a tool that it offers can be called with these arguments, as JSON."""
+        """Return whether a tool that it offers takes the values of these arguments, as JSON."""
         given = json_object(arguments) or {}
         choices = self.choices.get(name, {})
         return all(given[key] in choices[key] for key in given if key in choices)
@@ -107,27 +118,35 @@ def demand_of(body: Mapping[str, Any], own: Collection[str] = ()) -> Demand:
     """
     tools = {name: tool for tool in _tools(body) if (name := _name(tool))}
     schemas = {name: _schema(tool) or {} for name, tool in tools.items()}
-    described = {name: str(_held(tool).get("description", "")) for name, tool in tools.items()}
-    offers = {name: json.dumps(object_sample(schema)) for name, schema in schemas.items()}
-    choices = {name: dict(_choices_of(schema)) for name, schema in schemas.items()}
-    must, named = _choice(body)
-    if must and offers:
-        last = sorted(offers, key=lambda name: name not in own)[-1]
-        name = named if named is not None and named in offers else last
-        return Demand(
-            tool=(name, offers[name]),
-            offers=offers,
-            choices=choices,
-            described=described,
+    offered = Demand(
+        offers={name: json.dumps(object_sample(schema)) for name, schema in schemas.items()},
+        arguments={name: named for name, schema in schemas.items() if (named := _named(schema))},
+        choices={name: dict(_choices_of(schema)) for name, schema in schemas.items()},
+        described={name: str(_held(tool).get("description", "")) for name, tool in tools.items()},
+    )
+    must, named_tool = _choice(body)
+    if must and offered.offers:
+        last = sorted(offered.offers, key=lambda name: name not in own)[-1]
+        name = named_tool if named_tool is not None and named_tool in offered.offers else last
+        return replace(
+            offered,
+            tool=(name, offered.offers[name]),
             argument=_only_text(schemas[name]),
             is_own=name in own,
         )
     for path in _FORMATS:
         schema = _schema(_at(body, path))
         if schema is not None:
-            text = json.dumps(json_sample(schema))
-            return Demand(text=text, offers=offers, choices=choices, described=described)
-    return Demand(offers=offers, choices=choices, described=described)
+            return replace(offered, text=json.dumps(json_sample(schema)))
+    return offered
+
+
+def _named(schema: Mapping[str, Any]) -> tuple[Collection[str], Collection[str]] | None:
+    properties, required = schema.get("properties"), schema.get("required")
+    if not isinstance(properties, Mapping):
+        return None
+    needed = required if isinstance(required, list) else ()
+    return properties.keys(), [name for name in needed if isinstance(name, str)]
 
 
 def _choices_of(schema: Mapping[str, Any]) -> Iterator[tuple[str, Sequence[Any]]]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from faultclock.fakes.wire.dialect import Exchange
+from faultclock.fakes.wire.event_stream import json_object
 from faultclock.fakes.wire.in_words import InWords, text_of
 from faultclock.fakes.wire.offered import Demand
 from faultclock.model.scenario.fault import AnswerEnd, AnswerEnds
@@ -208,11 +209,17 @@ def _meeting(
 
 
 def _offered(call: ToolCallReply, demand: Demand) -> ToolCallReply:
-    """Return a call, or one of the first tool that is offered where it is not among them."""
-    if call.name in demand.offers or not demand.offers:
+    """Return a call as far as it fits the tools that are offered: of one of them, as it takes it.
+
+    Arguments that are no object are about that, and stay.
+    """
+    if not demand.offers or demand.has(call.name, call.arguments):
         return call
-    name, arguments = next(iter(demand.offers.items()))
-    return ToolCallReply(name=name, arguments=arguments)
+    name = call.name if call.name in demand.offers else next(iter(demand.offers))
+    is_no_object = json_object(call.arguments) is None
+    return ToolCallReply(
+        name=name, arguments=call.arguments if is_no_object else demand.offers[name]
+    )
 
 
 def _way_to(call: ToolCallReply, demand: Demand) -> ToolCallReply | None:

@@ -246,6 +246,12 @@ class RunReport(SparseValue):
         return sum(len(call.attempts) for call in self.calls)
 
     @property
+    def in_one_piece(self) -> bool:
+        """Whether the model answered it, and not in a stream."""
+        answered = any(attempt.ended == "ok" for call in self.calls for attempt in call.attempts)
+        return answered and not self.streamed
+
+    @property
     def verdicts(self) -> frozenset[Verdict]:
         """The verdicts of its findings."""
         return frozenset(finding.verdict for finding in self.findings)

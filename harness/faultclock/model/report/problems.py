@@ -121,7 +121,7 @@ def problems_of(
     # Where no line of the user's own ever waits or raises, none is between the model and a tool.
     passed = not any(own for run in runs for own in lines_of(run))
     # Where nothing is asked in one piece, that it was seen in a stream says nothing.
-    either = any(run.attempts and not run.streamed for run in runs)
+    either = any(run.in_one_piece for run in runs)
     problems = (
         _problem(key, group, known).model_copy(
             update={
@@ -137,13 +137,10 @@ def problems_of(
 def _beyond(group: _Group, library: str) -> dict[str, str]:
     """Return where it is, and for an exception what a person does who cannot mend that line."""
     raised = None if group.shown is None else group.shown.raised
-    package = "" if raised is None or not library else package_of(raised.frames)
-    if raised is None or not package:
+    if raised is None or not library or not (package := package_of(raised.frames)):
         return {"library": library}
-    change = (
-        f"Catch {raised.type} around your call, as a failed call among others; the line is for the"
-        f" authors of {package} to mend."
-    )
+    catch = f"Catch {raised.type} around your call, as a failed call among others"
+    change = f"{catch}; the line is in the package {package}, for its authors to mend."
     return {"library": library, "package": package, "change": change}
 
 

@@ -130,9 +130,10 @@ class ProviderScript(SparseValue):
     use. They stand before those of the dialect."""
     reply: str = "Hello from the simulated provider."
     tool_calls: tuple[ToolCallReply, ...] = ()
-    """When given, the good answer asks for these tools. To a request that offers tools, and not
-    one of these, it asks for the first that is offered, with arguments by its schema: a model calls
-    no tool that it does not know. `replies` are said as they are written."""
+    """When given, the good answer asks for these tools. A model calls no tool that it does not
+    know: where a request offers tools, and not one of these, the answer asks for the first of them,
+    and where its schema has other arguments than these, with arguments that fit. `replies` are said
+    as they are written."""
     replies: tuple[ProviderReply, ...] = ()
     """A conversation, in place of `reply` and `tool_calls`. A request that holds n messages of the
     assistant gets the answer n (0-based; the last one repeats), so a retry gets the same one."""

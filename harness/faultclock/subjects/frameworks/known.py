@@ -107,7 +107,10 @@ FRAMEWORKS = (
         session="stored its messages: your own program must, and pass message_history",
         remedies={
             "COMMON-END-03": "In Pydantic AI: Agent(tool_timeout=30).",
-            "COMMON-RESULT-05": "In Pydantic AI: raise ToolFailed or ModelRetry in the tool.",
+            "COMMON-ANSWER-01": "In Pydantic AI, where a stream ends early: an output_validator"
+            " that raises if ctx.messages[-1].finish_reason is None, unless ctx.partial_output.",
+            "COMMON-RESULT-05": "In Pydantic AI: Agent(capabilities=[hooks]) with a"
+            " pydantic_ai.capabilities.Hooks() whose on.tool_execute_error raises ToolFailed.",
         },
         streams=True,
         deps=True,
@@ -127,8 +130,7 @@ FRAMEWORKS = (
             ' of its own, as create_agent does: Send("tools", [call]).',
             "COMMON-END-03": "In LangChain: an awrap_tool_call hook, of a middleware or of"
             " ToolNode, that awaits the call by asyncio.wait_for and returns a ToolMessage at the"
-            " TimeoutError. A deadline inside the tool does as well, but no run here sees it."
-            " step_timeout of the compiled graph ends the whole turn instead.",
+            " TimeoutError. step_timeout of the compiled graph ends the whole turn instead.",
             "COMMON-END-04": "In LangChain: ModelCallLimitMiddleware(run_limit=25); in LangGraph:"
             " recursion_limit in the configuration, which is 10,000 steps by default.",
             "COMMON-RETRY-01": 'In LangChain: init_chat_model("openai:...", max_retries=0). With'

@@ -160,6 +160,7 @@ def _held_by(history: History, call: Call) -> str:
     if "never" in met:
         return "person"
     goes_on = call.over is not None or history.trace.footer.ending == _LIMIT
+    goes_on = goes_on and history.is_runtime
     return "model" if goes_on and any(item.tool_calls for item in call.attempts) else "any"
 
 

@@ -90,7 +90,7 @@ def pointless(history: History, model: ErrorModel) -> Verdicts:
                     if retried_as_it_was(before, one)
                 ]
                 times = {1: "once", 2: "twice"}.get(len(later), f"{len(later)} times")
-                what = "no retry" if again == 1 else "no retry but one, with a new key"
+                what = "no retry" if again == 1 else "at most one retry, with a new key"
                 yield broken(
                     requirements,
                     call=request.id,

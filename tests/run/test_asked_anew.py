@@ -28,8 +28,12 @@ def ask(prompt):
         try:
             answer = client.chat.completions.create(
                 model=model,
-                messages=[{{"role": "user", "content": prompt}}],
+                messages=[
+                    {{"role": "system", "content": {instructions}}},
+                    {{"role": "user", "content": prompt}},
+                ],
                 metadata={{"request_id": str(uuid.uuid4())}},
+                temperature={temperature},
             )
             return answer.choices[0].message.content
         except openai.APIStatusError as error:
@@ -67,9 +71,10 @@ def broken_by(spec: str, fault: dict[str, Any]) -> set[str]:
 def asking(tmp_path: Path) -> Any:
     """Return what writes a function that asks these models in turn, and names it."""
 
-    def write(*models: str) -> str:
+    def write(*models: str, temperature: str = "1", instructions: str = "'Be brief.'") -> str:
         path = tmp_path / "anew.py"
-        path.write_text(REQUEST.format(models=models), encoding="utf-8")
+        text = REQUEST.format(models=models, temperature=temperature, instructions=instructions)
+        path.write_text(text, encoding="utf-8")
         return f"{path}:ask"
 
     return write
@@ -87,3 +92,35 @@ def test_a_loop_that_asks_one_model_after_the_other_repeats_nothing(asking: Any)
     spec = asking("gpt-x", "gpt-y", "gpt-z")
     for fault in (REFUSED, LIMITED):
         assert not {"retries.pointless", "retries.floor"} & broken_by(spec, fault)
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        {"temperature": "time.time() % 2"},
+        {"instructions": "f'It is {time.ctime()}.'"},
+        {"instructions": "f'Trace {uuid.uuid4()}.'"},
+    ],
+)
+def test_what_surrounds_a_conversation_mends_neither_a_key_nor_a_limit(
+    around: dict[str, str], asking: Any
+) -> None:
+    """It may mend a request that is at fault."""
+    spec = asking("gpt-x", "gpt-x", "gpt-x", "gpt-x", **around)
+    assert "retries.pointless" in broken_by(spec, REFUSED)
+    assert "retries.floor" in broken_by(spec, LIMITED)
+    at_fault = {"kind": "http_error", "status": 400, "error": "invalid_request"}
+    assert "retries.pointless" not in broken_by(spec, at_fault)
+
+
+def test_other_instructions_ask_something_else(asking: Any) -> None:
+    """They may be those of another agent."""
+    spec = asking("gpt-x", "gpt-x", instructions="chr(65 + int(time.time()) % 7)")
+    assert "retries.floor" not in broken_by(spec, LIMITED)
+
+
+def test_a_loop_over_two_models_repeats_what_it_asked_of_the_first(asking: Any) -> None:
+    """Another model between does not make it another request."""
+    spec = asking("gpt-x", "gpt-y", "gpt-x", "gpt-y", "gpt-x")
+    assert "retries.pointless" in broken_by(spec, REFUSED)
+    assert "retries.floor" in broken_by(spec, LIMITED)

@@ -7,7 +7,6 @@ nothing and knows no error model.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -41,7 +40,7 @@ from faultclock.fakes.wire.injector import (
     mark_met,
 )
 from faultclock.fakes.wire.offered import offered_tools
-from faultclock.fakes.wire.question import question_in
+from faultclock.fakes.wire.question import Questions
 from faultclock.model.duration import MILLISECOND_NS, SECOND_NS
 from faultclock.model.scenario.fault import (
     AnswerEnds,
@@ -158,6 +157,7 @@ class FakeProvider:
         self._payloads |= {name: filled(it, EXAMPLES) for name, it in self._objections.items()}
         check_script(script, self._payloads, self._dialect)
         self._script = script
+        self._questions = Questions(dialect.labels)
         self._seed = seed
         self._wall_epoch_ns = wall_epoch_ns
         self._state = state = state or ProviderState()
@@ -450,8 +450,7 @@ class FakeProvider:
             method=request.method,
             target=scrubbed_url(request.target),
             headers=scrubbed(request.headers, sent=True),
-            body_sha256=hashlib.sha256(request.body).hexdigest(),
-            **question_in(request.body, self._dialect.labels),
+            **self._questions.facts(request.body, asked, self._dialect.chat(asked), call, exchange),
             body_bytes=len(request.body),
             model=None if asked.model is None else without_secrets(asked.model),
             stream=asked.stream,

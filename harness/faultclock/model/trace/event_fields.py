@@ -222,6 +222,7 @@ class EventFields:
     usage = _object()
     value = _any()
     value_sha256 = _text()
+    varies = _text()
     version = _any()
     what = _text()
     why = _text()

@@ -80,6 +80,17 @@ def ask_the_same(one: TraceEvent | None, other: TraceEvent | None) -> bool | Non
     return (one.asked_sha256 or one.body_sha256) == (other.asked_sha256 or other.body_sha256)
 
 
+def ask_alike(one: TraceEvent | None, other: TraceEvent | None) -> bool:
+    """Return whether two requests ask the same, at least in other words around it, as far as known.
+
+    Such words are instructions with a time or an id, and settings such as a temperature.
+    """
+    if one is None or other is None:
+        return True
+    alike = (one.varies or one.exchange) == (other.varies or other.exchange)
+    return alike or bool(ask_the_same(one, other))
+
+
 def wait_before(attempt: Attempt, following: Attempt) -> int | None:
     """Return how long the subject waited between two attempts, in nanoseconds; None: not known.
 

@@ -181,6 +181,7 @@ _HTTP: dict[str, EventKind] = {
                 "tools": Count,
                 "counts": Flag,
                 "asked_sha256": Sha256,
+                "varies": Text,
             }
         ),
         text=_request,

@@ -8,7 +8,7 @@ it comes back before the provider asked it to, and whether it ever ends.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise, zip_longest
+from itertools import pairwise
 
 from faultclock.model.duration import MILLISECOND_NS, SECOND_NS, format_roughly
 from faultclock.model.error_model.error_model import ErrorModel
@@ -17,7 +17,7 @@ from faultclock.oracle.check import Verdicts, also, broken, check, held, otherwi
 from faultclock.oracle.facts.history import History
 from faultclock.oracle.wire.attempts import Attempt, Call, Request
 from faultclock.oracle.wire.chain import chain_of
-from faultclock.oracle.wire.requests import ask_the_same, wait_before
+from faultclock.oracle.wire.requests import ask_alike, ask_the_same, wait_before
 from faultclock.oracle.wire.retry_hints import Hint, floor_of, hints_of
 from faultclock.oracle.wire.signals import classify
 
@@ -43,12 +43,25 @@ def requests_of(history: History) -> Iterator[Request]:
 
 
 def retried_as_it_was(attempt: Attempt, following: Attempt) -> bool:
-    """Return whether `following` asks the same of the same provider."""
+    """Return whether `following` asks the same provider again for what failed.
+
+    What is asked otherwise may be what mends it where the request was at fault. It mends no refused
+    key, no limit and no server that is down.
+    """
     if attempt.provider != following.provider:
         return False
     if len({_host_of(attempt), _host_of(following)} - {None}) > 1:
         return False
+    status = None if attempt.signal is None else attempt.signal.status
+    if attempt.signal is None or status in (401, 408, 429) or (status or 0) >= 500:
+        return ask_alike(attempt.asked, following.asked)
     return ask_the_same(attempt.asked, following.asked) is not False
+
+
+def _next_like(request: Request, attempt: Attempt) -> Attempt | None:
+    """Return the attempt that retries this one as it was, if any does among the next ones."""
+    following = request.attempts[attempt.number : attempt.number + ATTEMPTS_MAX]
+    return next((one for one in following if retried_as_it_was(attempt, one)), None)
 
 
 def _host_of(attempt: Attempt) -> str | None:
@@ -71,31 +84,31 @@ def pointless(history: History, model: ErrorModel) -> Verdicts:
     """Judge each failure that waiting does not mend."""
     requirements = also(model, "retries.pointless")
     for request in requests_of(history):
-        again = 0
-        for attempt, following in zip_longest(request.attempts, request.attempts[1:]):
-            if _disposition(model, attempt) != "terminal" or _says_to_retry(attempt):
-                continue
-            if following is None and not request.gave_up and not request.returned:
+        hopeless = [
+            attempt
+            for attempt in request.attempts[:ATTEMPTS_MAX]
+            if _disposition(model, attempt) == "terminal" and not _says_to_retry(attempt)
+        ]
+        for place, attempt in enumerate(hopeless):
+            rest = request.attempts[attempt.number :]
+            if not rest and not request.gave_up and not request.returned:
                 continue
             yield held(*requirements)
-            if following is None or not retried_as_it_was(attempt, following):
+            if any(retried_as_it_was(before, attempt) for before in hopeless[:place]):
                 continue
-            again += 1
+            later = [one for one in rest if retried_as_it_was(attempt, one)]
             # A key may be renewed once: whether it is another one is in no trace.
             is_refused_key = attempt.signal is not None and attempt.signal.status == 401
-            if again == (2 if is_refused_key else 1):
-                later = [
-                    one
-                    for before, one in pairwise(request.attempts[attempt.number - again :])
-                    if retried_as_it_was(before, one)
-                ]
+            if len(later) > is_refused_key:
                 times = {1: "once", 2: "twice"}.get(len(later), f"{len(later)} times")
-                what = "no retry" if again == 1 else "at most one retry, with a new key"
+                same = any(ask_the_same(attempt.asked, one.asked) is not False for one in later)
+                what_again = "sent the same request" if same else "asked the same"
+                what = "at most one retry, with a new key" if is_refused_key else "no retry"
                 yield broken(
                     requirements,
                     call=request.id,
                     expected=f"{what}: a wait of seconds does not mend {attempt.signal}",
-                    observed=f"it sent the same request again, {times}",
+                    observed=f"it {what_again} again, {times}",
                     events=(*attempt.events, *(item.start.seq for item in later)),
                     hint="Look at the code of the error beside the status: a used-up quota has the"
                     " status of a rate limit. 408, 429 and 5xx can pass; other 4xx and used-up"
@@ -135,7 +148,10 @@ def own_floor(history: History, model: ErrorModel) -> Verdicts:
 def _too_early(history: History, model: ErrorModel, name: str) -> Verdicts:
     requirements, kind = also(model, name), _FLOORS[name]
     for request in requests_of(history):
-        for attempt, following in pairwise(request.attempts):
+        for attempt in request.attempts:
+            following = None if _asked_by(attempt, kind) is None else _next_like(request, attempt)
+            if following is None:
+                continue
             asked = _asked_before(history, attempt, following, kind)
             waited_ns = wait_before(attempt, following)
             if asked is None or waited_ns is None:

@@ -54,8 +54,8 @@ _INSIDE = LeftOut(
 _OWN_LOOP = LeftOut(
     what="the tools that your function runs",
     why="what they do is not seen: no tool is made to fail, the provider does not fail after a"
-    " tool call, the model asks for one tool at a time, with arguments that fit, and never for ever,"
-    " and a tool that runs a second time in a retry of your own is not counted",
+    " tool call, the model asks for one tool at a time, and never for ever, with arguments that"
+    " fit, and a tool that runs a second time in a retry of your own is not counted",
 )
 #: A run of more clients takes its time.
 _CLIENTS_MAX = 3

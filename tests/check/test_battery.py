@@ -131,6 +131,14 @@ def test_what_a_tool_makes_of_its_own_failures_is_left_out_by_name() -> None:
     assert last.scenarios == 0
 
 
+def test_what_is_not_judged_of_a_single_tool_is_named() -> None:
+    """A tool that asks for some calls only may not look as if its approvals were checked."""
+    note, row = ToolScript(name="note"), ("whether note waits for a yes", "it asks sometimes")
+    runtime = replace(load_subject("reference-runtime"), own_tools=(note,), unjudged=(row,))
+    *_, found, _ = battery_for(runtime, "common", Abilities(), ["shared"]).left_out
+    assert (found.what, found.why) == row
+
+
 def test_what_becomes_of_tools_that_a_function_runs_itself_is_left_out_by_name() -> None:
     """The page may not leave the impression that a retry of the whole turn would have shown."""
     reference = load_subject("reference")

@@ -298,3 +298,43 @@ def test_the_retries_of_an_agent_alone_are_one_request() -> None:
     trace = _played(agent("openai_agents"), "common/limited-for-ever")
     (turn,) = (call for call in observe(trace).calls if call.is_turn)
     assert [len(request.attempts) for request in turn.requests] == [3]
+
+
+_SOMETIMES = """
+from agents import Agent, function_tool
+
+
+async def is_big(context, arguments, call_id):
+    return arguments.get("amount", 0) > 1000
+
+
+@function_tool(needs_approval=is_big)
+async def send_mail(to: str, amount: int) -> str:
+    "Send a mail."
+    return "sent"
+
+
+@function_tool(needs_approval=True)
+async def pay(to: str, amount: int) -> str:
+    "Pay money."
+    return "paid"
+
+
+agent = Agent(name="Assistant", tools=[send_mail, pay])
+"""
+
+
+@pytest.mark.parametrize("scenario", ["shared/approval-denied", "shared/tool-fails"])
+def test_a_tool_that_asks_for_some_calls_is_none_that_needs_a_yes(
+    scenario: str, tmp_path: Path
+) -> None:
+    """Its function decides that, so consent is judged of the tool beside it, which always asks."""
+    file = tmp_path / "agent.py"
+    assert "COMMON-CONSENT-01" not in broken_by(file, _SOMETIMES, scenario)
+    binding = prepare(f"{file}:agent")
+    assert [(it.name, it.gated) for it in binding.own_tools or ()] == [
+        ("send_mail", False),
+        ("pay", True),
+    ]
+    assert abilities_of(probe(binding)).approvals
+    assert [what for what, _ in binding.unjudged] == ["whether send_mail waits for a yes"]

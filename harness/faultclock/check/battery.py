@@ -109,7 +109,11 @@ def battery_for(
     beyond = ((_INSIDE, binding.own_tools), (_OWN_LOOP, abilities.runs_tools))
     return Battery(
         scenarios=tuple(sorted(fits, key=_order)),
-        left_out=(*_rows(left_out), *(row for row, is_so in beyond if is_so)),
+        left_out=(
+            *_rows(left_out),
+            *(LeftOut(what=what, why=why) for what, why in binding.unjudged),
+            *(row for row, is_so in beyond if is_so),
+        ),
     )
 
 

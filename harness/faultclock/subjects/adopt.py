@@ -302,6 +302,7 @@ def _of_agent(
         own_tools=tools,
         answer_form=target.answer_form,
         dialect_known=dialect is not None,
+        unjudged=target.unjudged,
         remedies=target.remedies(tools),
         unreachable=known.unreachable,
         session=target.session,

@@ -130,6 +130,12 @@ class AgentTarget:
                 said[id_] = f"{said.get(id_, '')} {text}".lstrip()
         return said
 
+    @property
+    def unjudged(self) -> tuple[tuple[str, str], ...]:
+        """What of single tools no scenario shows, and why."""
+        unjudged_of = getattr(self.known.framework(), "unjudged_of", None)
+        return () if unjudged_of is None else tuple(dict.fromkeys(unjudged_of(self.agent)))
+
     def servers(self) -> Iterable[McpClient]:
         """Return the agent's MCP servers."""
         servers_of = getattr(self.known.framework(), "servers_of", None)

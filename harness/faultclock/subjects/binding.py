@@ -91,6 +91,7 @@ class Binding:
             is not below the working folder.
         contract: what a tool, a store or an extension declares of itself; None for other roles.
         own_tools: the tools that a runtime brings; None: it is handed those of a scenario.
+        unjudged: what of single tools no scenario shows, and why.
         unreachable: hosts that its framework asks for purposes of its own: they have no address.
         remedies: what of its framework mends a broken requirement, by the id of that.
         session: what is said of its session, where a healthy run shows that it is kept, and where
@@ -121,6 +122,7 @@ class Binding:
     source: SourcePlace | None = None
     contract: Any = None
     own_tools: tuple[ToolScript, ...] | None = None
+    unjudged: tuple[tuple[str, str], ...] = ()
     remedies: Mapping[str, str] = field(default_factory=dict)
     unreachable: tuple[str, ...] = ()
     session: tuple[str, str] = ("", "")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from faultclock.run.prepare import prepare
 from tests.subjects.frameworks.agents import broken_by, broken_in, findings_of, kinds, trace_of
 
 _ONE_NODE = """
@@ -107,3 +108,25 @@ def test_a_tool_that_raises_at_a_no_ends_the_turn_and_has_not_run(tmp_path: Path
     again = trace_of(file, text, "approvals/denied-call-is-asked-again")
     assert kinds(again, "tool.called", "tool.refused") == ["tool.refused", "tool.refused"]
     assert "COMMON-CONSENT-01" not in broken_in(again)
+
+
+@pytest.mark.parametrize(
+    ("body", "unjudged"),
+    [
+        ("open(to).close(); return str(interrupt(to))", ["what send_mail does before it asks"]),
+        ("if to == 'all': return str(interrupt(to))", ["whether send_mail waits for a yes"]),
+        ("return str(interrupt(f'To {to.strip()}?' + str(len(to))))", []),
+        ("text = ''.join(['To', str(to)]); return str(interrupt(text)) + open(to).read()", []),
+    ],
+)
+def test_what_a_tool_does_before_it_asks_is_named_as_not_seen(
+    body: str, unjudged: list[str], tmp_path: Path
+) -> None:
+    """It is done before the yes, and again after it; a value that is made for the question is not.
+
+    What only some calls ask is named as well.
+    """
+    file = tmp_path / "agent.py"
+    file.write_text(_AGENT.replace("BODY", body))
+    found = [what.removesuffix(" a person") for what, _ in prepare(f"{file}:agent").unjudged]
+    assert found == unjudged

@@ -386,6 +386,17 @@ def test_a_function_of_google_adk_that_asks_itself_needs_a_yes(tmp_path: Path) -
         assert [event.kind for event in trace.of_kind(*wanted)] == seen
 
 
+def test_a_function_of_google_adk_that_may_ask_is_no_gate(tmp_path: Path) -> None:
+    """Where a function decides whether a call needs a yes, none of its calls is judged by one."""
+    _needs("google.adk")
+    file = tmp_path / "desk.py"
+    asks_for_some = "require_confirmation=lambda text: len(text) > 99"
+    file.write_text(BEHIND["google_adk"].replace("require_confirmation=True", asks_for_some))
+    binding = prepare(f"{file}:agent{SPEAKS['google_adk']}")
+    assert [tool.gated for tool in binding.own_tools or ()] == [False]
+    assert [what for what, _ in binding.unjudged] == ["whether note waits for a yes"]
+
+
 _TEAM = """
 from autogen_agentchat.agents import AssistantAgent
 from autogen_agentchat.teams import RoundRobinGroupChat

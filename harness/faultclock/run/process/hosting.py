@@ -284,6 +284,7 @@ class HostedSubject(Value):
     source: SourcePlace | None
     state_slot: int | None
     own_tools: tuple[ToolScript, ...] | None
+    unjudged: tuple[tuple[str, str], ...]
     remedies: dict[str, str]
     unreachable: tuple[str, ...]
     session: tuple[str, str]

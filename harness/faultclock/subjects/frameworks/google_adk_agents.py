@@ -20,7 +20,7 @@ from google.genai.types import Content, FunctionCall, FunctionResponse, Part
 from faultclock.model.scenario.tool_script import ToolScript
 from faultclock.subjects.frameworks.google_adk_sessions import StoreSessions
 from faultclock.subjects.frameworks.life import Life
-from faultclock.subjects.frameworks.own_tools import names_in, own_tool, way
+from faultclock.subjects.frameworks.own_tools import names_in, own_tool, unjudged, way
 from faultclock.subjects.ports import Reply, Surroundings
 
 _to = partial(way, "transfer_to_agent")
@@ -34,9 +34,15 @@ def tools_of(agent: BaseAgent) -> tuple[ToolScript, ...]:
     found = []
     for tool, ways in _tools(agent):
         schema = getattr(tool._get_declaration(), "parameters_json_schema", None)
-        gated = getattr(tool, "_require_confirmation", False) is not False or _asks(tool)
+        gated = getattr(tool, "_require_confirmation", False) is True or _asks(tool)
         found.append(own_tool(tool.name, tool.description, schema, gated=gated, through=ways))
     return tuple(filter(None, found))
+
+
+def unjudged_of(agent: BaseAgent) -> Iterator[tuple[str, str]]:
+    """Return what no scenario shows of the tools: a function may decide whether one asks."""
+    tools = (tool for tool, _ in _tools(agent))
+    return unjudged(it.name for it in tools if callable(vars(it).get("_require_confirmation")))
 
 
 def live(agent: BaseAgent, surroundings: Surroundings) -> Life:
@@ -97,8 +103,7 @@ class _Life(Life):
         return await self._run([Part(text=text)])
 
     async def _run(self, parts: list[Part]) -> Reply:
-        events: list[Event] = []
-        said = Reply("")
+        events, said = list[Event](), Reply("")
         run = self._runner.run_async(
             user_id=_USER, session_id=self.session_id, new_message=Content(role="user", parts=parts)
         )

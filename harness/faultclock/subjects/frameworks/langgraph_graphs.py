@@ -25,11 +25,12 @@ from faultclock.subjects.frameworks.langgraph_parts import tools_in
 from faultclock.subjects.frameworks.langgraph_saver import StoreSaver, own_session
 from faultclock.subjects.frameworks.langgraph_style import blocks
 from faultclock.subjects.frameworks.langgraph_tools import declared_tools, observe, waiting_call
+from faultclock.subjects.frameworks.langgraph_unjudged import unjudged_of
 from faultclock.subjects.frameworks.life import Life, as_json, each, there
 from faultclock.subjects.ports import Reply, Surroundings
 from faultclock.subjects.reading import NO_REASON, reply_of
 
-__all__ = ["blocks", "check", "live", "own_session", "servers_of", "tools_of"]
+__all__ = ["blocks", "check", "live", "own_session", "servers_of", "tools_of", "unjudged_of"]
 
 _Graph = Pregel[Any, Any, Any, Any]
 
@@ -105,8 +106,7 @@ class _Life(Life):
         return reply
 
     async def _run(self, given: Any) -> Any:
-        asked = given is not None and "__interrupt__" in given
-        state = given if asked else await self._asked(given)
+        state = given if "__interrupt__" in (given or ()) else await self._asked(given)
         while state.get("__interrupt__"):
             answers = {
                 interrupt.id: await self._answer_to(interrupt, state)

@@ -35,7 +35,7 @@ def asks(tool: BaseTool) -> bool:
     """Return whether a tool asks a person at each call, before anything else can end it."""
     tree, uses = source_of(tool)
     return uses and any(
-        _asks(node)
+        is_question(node)
         for statement in (tree.body if tree is not None else ())
         if not isinstance(statement, ast.Try)
         for node in ast.walk(getattr(statement, _DONE.get(type(statement), ""), statement))
@@ -45,7 +45,7 @@ def asks(tool: BaseTool) -> bool:
 def interrupts(function: Any) -> bool:
     """Return whether a tool, or a function around one, asks a person somewhere."""
     tree, uses = source_of(function)
-    return uses and tree is not None and any(map(_asks, ast.walk(tree)))
+    return uses and tree is not None and any(map(is_question, ast.walk(tree)))
 
 
 def heeds(tool: BaseTool) -> bool:
@@ -55,13 +55,14 @@ def heeds(tool: BaseTool) -> bool:
     names = [node for node in nodes if isinstance(node, ast.Name)]
     read = {name.id for name in names if isinstance(name.ctx, ast.Load)}
     for node in nodes:
-        if isinstance(node, ast.Expr | ast.Assign) and _asks(node.value):
+        if isinstance(node, ast.Expr | ast.Assign) and is_question(node.value):
             named = [] if isinstance(node, ast.Expr) else node.targets
             return any(not isinstance(it, ast.Name) or it.id in read for it in named)
     return True
 
 
-def _asks(value: ast.AST) -> bool:
+def is_question(value: ast.AST) -> bool:
+    """Return whether that asks a person."""
     return isinstance(value, ast.Call) and _is_interrupt(value.func)
 
 

@@ -18,11 +18,11 @@ from faultclock.subjects.frameworks.life import Life, as_json
 from faultclock.subjects.frameworks.mcp_tools import Opened
 from faultclock.subjects.frameworks.openai_agents_mcp import servers_of
 from faultclock.subjects.frameworks.openai_sessions import StoreSession, own_session
-from faultclock.subjects.frameworks.openai_tools import functions_of, observe
+from faultclock.subjects.frameworks.openai_tools import functions_of, observe, unjudged_of
 from faultclock.subjects.frameworks.own_tools import mapping_in, own_tool
 from faultclock.subjects.ports import Reply, Surroundings
 
-__all__ = ["check", "live", "own_session", "servers_of", "tools_of"]
+__all__ = ["check", "live", "own_session", "servers_of", "tools_of", "unjudged_of"]
 
 #: The event of a stream that adds text to the answer, whichever API the model speaks.
 _TEXT_DELTA = "response.output_text.delta"
@@ -47,7 +47,7 @@ def tools_of(agent: Agent[Any], given: Any = None) -> tuple[ToolScript, ...]:  #
             tool.name,
             tool.description,
             tool.params_json_schema,
-            gated=tool.needs_approval is not False,
+            gated=tool.needs_approval is True,
             through=through,
         )
         for tool, through in functions_of(agent)

@@ -6,11 +6,12 @@ seam is inside of that.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from agents import Agent, FunctionTool, Handoff
 
-from faultclock.subjects.frameworks.own_tools import OwnTools
+from faultclock.subjects.frameworks.own_tools import OwnTools, unjudged
 
 #: Where a tool of `function_tool` has the function that calls the user's.
 _INNER = "_invoke_tool_impl"
@@ -43,6 +44,11 @@ def functions_of(agent: Agent[Any]) -> list[tuple[FunctionTool, tuple[str, ...]]
             if it is not None and not any(it is other for other in known)
         ]
     return found
+
+
+def unjudged_of(agent: Agent[Any]) -> Iterator[tuple[str, str]]:
+    """Return what no scenario shows of the tools: a function may decide whether one asks."""
+    return unjudged(it.name for it, _ in functions_of(agent) if callable(it.needs_approval))
 
 
 def observe(tool: FunctionTool, own: OwnTools) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import json
 import re
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from types import CodeType
 from typing import Any, Protocol, cast
 
@@ -80,6 +80,12 @@ def seems_to_read(name: str, description: str, schema: Mapping[str, Any]) -> boo
         parts = schema.get("properties", {}).values()
         return all(part.get("type") in _NUMBERS for part in parts)
     return bool(_READS.match(name)) and not _ACTS.match(description)
+
+
+def unjudged(sometimes: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield what no scenario shows of the tools that ask a person for some calls only, and why."""
+    for name in sometimes:
+        yield (f"whether {name} waits for a yes", "it asks a person only for some of its calls")
 
 
 def way(name: str, **arguments: str) -> str:

@@ -389,6 +389,28 @@ def test_what_proves_nothing_is_said_without_its_details() -> None:
     assert line.endswith(": no request met it")
 
 
+def test_a_situation_that_a_problem_cites_is_not_said_to_have_never_come_about() -> None:
+    """It went as far as the problem; any other reason why it proves nothing is still said."""
+    warned = finding("T-RETRY-02", "it gave up").model_copy(update={"verdict": Verdict.WARN})
+    unmet = finding("T-RETRY-01", "x", check="evidence.faults-met").model_copy(
+        update={"verdict": Verdict.INCONCLUSIVE, "observed": "no request met it"}
+    )
+    other = unmet.model_copy(update={"check": "evidence.exercised", "observed": "not begun"})
+    unproved = {"verdict": Verdict.INCONCLUSIVE}
+    cited, alone, both = (
+        run(name, *findings).model_copy(update=unproved)
+        for name, findings in {
+            "cited": (warned, unmet),
+            "alone": (unmet,),
+            "both": (warned, unmet, other),
+        }.items()
+    )
+    assert unproved_in(report(cited, alone, both)) == (
+        "Situation alone: no request met it",
+        "Situation both: not begun",
+    )
+
+
 def test_a_requirement_that_the_report_does_not_list_is_read_from_the_finding() -> None:
     """A report whose coverage was cut off loses no problem."""
     cut = report(run("one", finding("T-RETRY-01", "x", sentence="Retry.")))

@@ -285,6 +285,30 @@ def test_an_effect_is_no_repetition_for_an_agent_that_sends_no_history(
     assert verdict(built.tells("c2", value()).says().ends(), "tools.effects") == said
 
 
+@pytest.mark.parametrize(
+    ("stores", "said"), [(True, "INCONCLUSIVE"), (False, "PASS")], ids=["stores", "in memory"]
+)
+def test_of_a_turn_that_the_store_has_nothing_of_it_is_said_that_it_is_lost(
+    stores: bool, said: str
+) -> None:
+    """Its message is lost, too, so the agent repeats nothing by itself; who asks again does."""
+    crashes = [{"id": "killed", "at": "10s"}]
+    built = TurnBuilder(crashes=crashes).turn().wants("c1 rm")
+    built.happens(built.calls("c1", "rm"), "c1", "rm")
+    built.crashes().messages.clear()
+    built.opens(resume=True).begins("ask/2")
+    if stores:
+        built.stores("read")
+    built.wants("c2 rm")
+    built.happens(built.calls("c2", "rm"), "c2", "rm")
+    built.tells("c2", value()).says()
+    if stores:
+        built.stores()
+    finding = found(built.ends(), "tools.effects")
+    assert finding.verdict.value == said
+    assert finding.observed.startswith("the crash loses the whole turn") is stores
+
+
 @pytest.mark.parametrize(("sends", "said"), [(True, "FAIL"), (False, "NOT_APPLICABLE")])
 def test_an_agent_that_sends_no_history_loses_none(sends: bool, said: str) -> None:
     """What it stores is there for something else."""

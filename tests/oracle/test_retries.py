@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from faultclock.fakes import dialects
+from faultclock.fakes.sheets.sheet import read_sheet
 from faultclock.model.duration import SECOND_NS
 from tests.oracle.common_model import found, over_seeds, verdict, waits
 from tests.oracle.trace_builder import TraceBuilder
@@ -173,6 +177,17 @@ def test_the_providers_own_hint_is_a_floor_as_a_should() -> None:
     built = TraceBuilder().start().fails(retry_after_ms="900").wait("100ms").good().returns()
     finding = found(built, "retries.hint")
     assert (finding.verdict.value, finding.level) == ("WARN", "SHOULD")
+
+
+@pytest.mark.parametrize("dialect", sorted({*dialects.dialect_names()} - {"http-json", "mcp"}))
+def test_a_header_is_a_providers_own_hint_where_its_api_has_it(dialect: str) -> None:
+    """What an API never sends, no client of it need know; a Gemini client reads RetryInfo."""
+    provider = {"dialect": dialect}
+    built = TraceBuilder(provider=provider).start().fails(retry_after_ms="900").wait("100ms")
+    sheet = read_sheet(Path(str(dialects.__file__)).parent, dialect)
+    has_it = "retry-after-ms" in sheet.limits.retry
+    said = verdict(built.good().returns(), "retries.hint")
+    assert said == ("WARN" if has_it else "NOT_APPLICABLE")
 
 
 @pytest.mark.parametrize(("attempts", "seen"), [(64, "PASS"), (65, "FAIL")])

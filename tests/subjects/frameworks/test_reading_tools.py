@@ -9,7 +9,7 @@ import pytest
 
 from faultclock.errors import SubjectError
 from faultclock.load.error_model import load_error_model
-from faultclock.model.report.finding import Verdict
+from faultclock.model.report.finding import Verdict, verdict_of
 from faultclock.oracle.judge import judge
 from faultclock.run.bind_scenario import agent_lacks
 from faultclock.run.prepare import prepare
@@ -70,6 +70,17 @@ def test_a_tool_that_is_said_to_read_has_no_effect(tmp_path: Path) -> None:
     assert _REPEATED in _broken(_prepared(tmp_path, _LANGGRAPH), _AFTER_A_CRASH)
     said = _prepared(tmp_path, _LANGGRAPH, "@reads=roll_dice")
     assert [tool.reads for tool in said.own_tools or ()] == [True, True]
+
+
+def test_a_turn_that_is_lost_whole_is_said_to_be_and_is_no_pass(tmp_path: Path) -> None:
+    """The history of Pydantic AI is that of runs that ended, so a crash leaves nothing."""
+    binding = _prepared(tmp_path, _PYDANTIC_AI)
+    trace = run_one(shipped_scenario(_AFTER_A_CRASH), binding, 0, isolate=True)
+    findings = judge(load_error_model("common"), trace).findings
+    assert verdict_of(findings) is Verdict.INCONCLUSIVE
+    (lost,) = (item for item in findings if item.verdict is Verdict.INCONCLUSIVE)
+    assert lost.requirement == _REPEATED
+    assert lost.observed.startswith("the crash loses the whole turn")
 
 
 def test_what_needs_an_effect_is_left_out_by_name(tmp_path: Path) -> None:

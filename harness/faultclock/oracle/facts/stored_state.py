@@ -85,12 +85,18 @@ def keeps_sessions(history: History, life: int) -> bool:
 
     It read the store, or its first request has more of a conversation than the first of all had.
     """
-    done = [item for item in history.store_operations if item.ok]
+    done = (item for item in history.store_operations if item.ok)
     saved = any(item.name in _WRITES and item.life < life for item in done)
-    if saved and any(item.name not in _WRITES and item.life == life for item in done):
+    if saved and reads_store(history, life):
         return True
     first, now = first_request(history, life=1), first_request(history, life=life)
     return life > 1 and first is not None and now is not None and says_more(now, first)
+
+
+def reads_store(history: History, life: int) -> bool:
+    """Return whether a life looked for a session, and the store said what there is."""
+    done = (item for item in history.store_operations if item.ok and item.life == life)
+    return any(item.name not in _WRITES for item in done)
 
 
 def says_more(request: TraceEvent, first: TraceEvent) -> bool:

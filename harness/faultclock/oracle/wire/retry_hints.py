@@ -169,6 +169,9 @@ _DURATION = re.compile(
 )
 _UNITS_NS = {"h": 3_600 * SECOND_NS, "m": 60 * SECOND_NS, "s": SECOND_NS, "ms": MILLISECOND_NS}
 _RESET = re.compile(r"(?:x-|anthropic-)?ratelimit-(?:(?P<of>[a-z-]+)-)?reset(?:-(?P<then>[a-z]+))?")
+#: The APIs whose providers document `retry-after-ms` (see `limits` in their dialects). Elsewhere it
+#: is a header like any other.
+_HAVE_MILLISECONDS = ("openai-chat", "openai-responses", "azure-openai")
 #: A number above this is an instant in seconds since 1970, and no wait.
 _EPOCH_S = 1_000_000_000
 
@@ -182,11 +185,13 @@ class Hint:
             that is used up is full again.
         wait_ns: from the instant at which the failure could be known; above 0.
         basis: the statement in words.
+        apis: whose providers document it; empty: whoever sends it means it.
     """
 
     kind: Literal["retry-after", "own", "reset"]
     wait_ns: int
     basis: str
+    apis: tuple[str, ...] = ()
 
 
 def hints_of(attempt: Attempt) -> tuple[Hint, ...]:
@@ -223,7 +228,8 @@ def _own(headers: Mapping[str, str], retry_delay: str | None) -> Iterator[Hint]:
     text = headers.get("retry-after-ms", "").strip()
     if _BOUNDED.fullmatch(text):
         wait_ns = int(Decimal(text) * MILLISECOND_NS)
-        yield Hint(kind="own", wait_ns=wait_ns, basis=f"retry-after-ms: {text}")
+        basis = f"retry-after-ms: {text}"
+        yield Hint(kind="own", wait_ns=wait_ns, basis=basis, apis=_HAVE_MILLISECONDS)
     wait = _duration_ns(retry_delay or "")
     if wait is not None:
         yield Hint(kind="own", wait_ns=wait, basis=f"RetryInfo.retryDelay: {retry_delay}")

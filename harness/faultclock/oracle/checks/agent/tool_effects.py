@@ -5,7 +5,9 @@ or say so first and do it afterwards (fail-then-commit); only the tool's contrac
 another execution. After a crash nothing of an earlier process is done again, unless the model was
 given its outcome and asked for it anew, or a person has said yes to it since: a runtime that
 forgets a turn with its effects lets the model ask for them once more. A turn that begins anew
-forgets them likewise.
+forgets them likewise. Where the store has nothing of a turn, its message included, no run shows
+whether it is asked for again: the effect that a script repeats proves nothing, and the lost turn is
+what is said.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from faultclock.model.trace.trace import TraceEvent
 from faultclock.oracle.check import Verdicts, Violation, also, broken, check, held
 from faultclock.oracle.facts.history import History
 from faultclock.oracle.facts.permissions import approved_since
-from faultclock.oracle.facts.stored_state import first_request, keeps_sessions
+from faultclock.oracle.facts.stored_state import first_request, keeps_sessions, reads_store
 from faultclock.oracle.facts.tool_messages import told_of
 from faultclock.oracle.facts.turn_facts import Answer, Execution, ToolCall
 
@@ -148,7 +150,7 @@ def _after_crash(
     history: History, model: ErrorModel, first: _Happened, again: _Happened
 ) -> Iterator[Violation]:
     earlier, execution = first.by, again.by
-    if not _is_judged_after_crash(history, model):
+    if not _is_judged_after_crash(history, model, execution.life):
         return
     owner = history.asker_of(execution)
     asked_anew = owner is not None and owner.life == execution.life
@@ -165,6 +167,9 @@ def _after_crash(
             # The model knew what had become of the first one, and wanted it all the same; or its
             # turn was over before the crash, as each one is of an agent that sends no history.
             return
+    if model.tool_calls is None and not _is_kept(history):
+        yield _lost(model, first, again)
+        return
     yield broken(
         also(model, "tools.effects.crash"),
         call=execution.call,
@@ -176,6 +181,22 @@ def _after_crash(
         events=(*earlier.events, *execution.events, again.effect.seq),
         hint="Record the start of each tool call first; on resume, seal the calls without an end.",
         cause="an effect is repeated after a crash",
+    )
+
+
+def _lost(model: ErrorModel, first: _Happened, again: _Happened) -> Violation:
+    """Return what is said where the store has nothing of the turn that was killed."""
+    return broken(
+        also(model, "tools.effects.crash"),
+        call=again.by.call,
+        expected=f"what {again.by.tool} did before the crash is not done again",
+        observed=(
+            "the crash loses the whole turn, with its message and its tool calls, so who asks again"
+            " has their effects twice"
+        ),
+        events=(*first.by.events, *again.by.events, again.effect.seq),
+        hint="Store the message before the turn, and each tool call before it is executed.",
+        inconclusive=True,
     )
 
 
@@ -204,12 +225,17 @@ def _failed_after(history: History, item: _Happened) -> bool:
     )
 
 
-def _is_judged_after_crash(history: History, model: ErrorModel) -> bool:
-    """Return whether the model asks for it, of a runtime that keeps its session at all."""
+def _is_judged_after_crash(history: History, model: ErrorModel, life: int) -> bool:
+    """Return whether the model asks for it, of a life that resumes a session, or looks for one."""
     if model.tool_calls is not None:
         return model.tool_calls.after_crash != "not_judged"
-    kept = any(keeps_sessions(history, life.number) for life in history.lives)
-    return kept and bool(also(model, "tools.effects.crash"))
+    resumes = reads_store(history, life) or _is_kept(history)
+    return resumes and bool(also(model, "tools.effects.crash"))
+
+
+def _is_kept(history: History) -> bool:
+    """Return whether anything of a session outlives a process."""
+    return any(keeps_sessions(history, life.number) for life in history.lives)
 
 
 def _was_told(history: History, call: ToolCall, earlier: Execution) -> bool:

@@ -12,6 +12,7 @@ from itertools import pairwise
 
 from faultclock.model.duration import MILLISECOND_NS, SECOND_NS, format_roughly
 from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.scenario.provider_script import DEFAULT_DIALECT
 from faultclock.model.trace.trace import TraceEvent
 from faultclock.oracle.check import Verdicts, also, broken, check, held, otherwise
 from faultclock.oracle.facts.history import History
@@ -137,7 +138,8 @@ def floor(history: History, model: ErrorModel) -> Verdicts:
 @check(
     "retries.hint",
     title="The provider's own hint is a minimum wait",
-    says="A client does not ask again before the time in the provider's header or error body.",
+    says="A client does not ask again before the time in the header or the error body that its"
+    " provider documents.",
     unjudged="no retry followed an answer that said when to come back",
 )
 def own_floor(history: History, model: ErrorModel) -> Verdicts:
@@ -191,7 +193,8 @@ def _waited(waited_ns: int) -> str:
 
 def _asked_before(history: History, attempt: Attempt, following: Attempt, kind: str) -> Hint | None:
     """Return the hint that `following` is judged by; None where nothing asked for a wait."""
-    asked = _asked_by(attempt, kind)
+    dialect = history.trace.header.scenario.provider.dialect or DEFAULT_DIALECT
+    asked = _asked_by(attempt, kind, dialect)
     if asked is None or not retried_as_it_was(attempt, following):
         return None
     if asked.kind != "reset":
@@ -204,15 +207,16 @@ def _asked_before(history: History, attempt: Attempt, following: Attempt, kind: 
     return asked if keeps_limits and refused else None
 
 
-def _asked_by(attempt: Attempt, kind: str) -> Hint | None:
+def _asked_by(attempt: Attempt, kind: str, dialect: str) -> Hint | None:
     """Return the hint that `kind` of check is about, for one failed attempt."""
     hints = hints_of(attempt)
     floor = floor_of(hints)
     has_standard = any(hint.kind == "retry-after" for hint in hints)
     if has_standard or kind == "retry-after":
         return floor if has_standard and kind == "retry-after" else None
+    documented = tuple(hint for hint in hints if not hint.apis or dialect in hint.apis)
     resets = [hint for hint in hints if hint.kind == "reset"]
-    return floor or min(resets, key=lambda hint: hint.wait_ns, default=None)
+    return floor_of(documented) or min(resets, key=lambda hint: hint.wait_ns, default=None)
 
 
 @check(

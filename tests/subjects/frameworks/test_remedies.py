@@ -16,7 +16,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 _PYDANTIC_AI = """
 from pydantic_ai import Agent
 MODEL
-agent = Agent("openai-chat:gpt-5.2"AGENT)
+agent = Agent("openai-responses:gpt-5.2"AGENT)
 
 
 @agent.tool_plain

@@ -203,7 +203,7 @@ def test_an_agent_whose_tools_need_no_yes_asks_no_person(tmp_path: Path) -> None
     [
         (LANGGRAPH, "middle", "keeps its session (the check gave it a checkpointer: your own"),
         (LANGGRAPH, "forgetful", "keeps no session (its InMemorySaver is lost with the process)"),
-        (LANGGRAPH, "blocking", "keeps its session, cannot be cancelled"),
+        (LANGGRAPH, "blocking", "keeps its session, is not cancelled by the check"),
         (PYDANTIC_AI, "agent", "keeps its session (the check stored its messages: your own"),
     ],
 )

@@ -151,7 +151,7 @@ def _too_early(history: History, model: ErrorModel, name: str) -> Verdicts:
     requirements, kind = also(model, name), _FLOORS[name]
     for request in requests_of(history):
         for attempt in request.attempts:
-            following = None if _asked_by(attempt, kind) is None else _next_like(request, attempt)
+            following = _next_like(request, attempt) if hints_of(attempt) else None
             if following is None:
                 continue
             asked = _asked_before(history, attempt, following, kind)

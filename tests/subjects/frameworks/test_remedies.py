@@ -369,6 +369,7 @@ def test_the_options_mend_a_graph_of_its_own(
     tmp_path: Path,
 ) -> None:
     """It has no middleware."""
+    pytest.importorskip("langchain", reason="LangChain is not installed")
     places = {**_AS_IT_IS, **bare}
     texts = (f"{_IN_TIME}{_filled(_GRAPH, values)}" for values in (places, {**places, **option}))
     an_option_mends("LangGraph", requirement, scenario, tuple(texts), tmp_path)
@@ -376,6 +377,7 @@ def test_the_options_mend_a_graph_of_its_own(
 
 def test_a_deadline_around_a_tool_gives_the_model_a_result(tmp_path: Path) -> None:
     """A deadline of a step of the graph ends the turn."""
+    pytest.importorskip("langchain", reason="LangChain is not installed")
     file, scenario = tmp_path / "agent.py", "tools/hangs-for-ever"
     ends = {"AFTER": "agent.step_timeout = 60"}
     for option, kind in (({"AFTER": _IN_TIME_AGENT}, "call.returned"), (ends, "call.raised")):
@@ -385,6 +387,7 @@ def test_a_deadline_around_a_tool_gives_the_model_a_result(tmp_path: Path) -> No
 
 def test_what_retries_the_rest_does_so_and_raises_in_the_end(tmp_path: Path) -> None:
     """By itself, the middleware returns the last error as the answer."""
+    pytest.importorskip("langchain", reason="LangChain is not installed")
     file, text = tmp_path / "agent.py", _written(_LANGGRAPH, {"AFTER": _RETRIES})
     assert broken_by(file, text, "common/refused-for-ever") == set()
 

@@ -50,16 +50,19 @@ LIMITED = {
 }
 
 
-def broken_by(spec: str, fault: dict[str, Any]) -> set[str]:
-    """Return the checks that a function fails where each of its attempts meets a fault."""
-    rule = {"id": "fault", "when": {"attempts": "every"}, "then": fault}
+def broken_by(spec: str, fault: dict[str, Any], attempts: str = "every") -> set[str]:
+    """Return the checks that a function fails where these of its attempts meet a fault."""
+    rules = [{"id": "fault", "when": {"attempts": attempts}, "then": fault}]
+    if attempts != "every":
+        others = {"kind": "http_error", "status": 500, "error": "server_error"}
+        rules.append({"id": "others", "when": {"attempts": "every"}, "then": others})
     scenario = scenario_of(
         {
             "id": "tests/anew",
             "title": "Anew",
             "why": "For a test.",
             "tasks": [{"id": "ask"}],
-            "provider": {"faults": [rule]},
+            "provider": {"faults": rules},
         }
     )
     trace = run_one(scenario, prepare(spec), 0, isolate=True)
@@ -124,3 +127,9 @@ def test_a_loop_over_two_models_repeats_what_it_asked_of_the_first(asking: Any) 
     spec = asking("gpt-x", "gpt-y", "gpt-x", "gpt-y", "gpt-x")
     assert "retries.pointless" in broken_by(spec, REFUSED)
     assert "retries.floor" in broken_by(spec, LIMITED)
+
+
+def test_a_loop_over_two_temperatures_misses_the_hint_of_each(asking: Any) -> None:
+    """The third try is like the first, and comes too early after the second."""
+    spec = asking(*["gpt-x"] * 3, temperature="int(time.time()) % 2")
+    assert "retries.floor" in broken_by(spec, LIMITED, attempts="2")

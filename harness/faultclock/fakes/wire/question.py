@@ -61,6 +61,7 @@ class Questions:
     def __init__(self, labels: Collection[str]) -> None:
         self._labels = labels
         self._first: dict[tuple[str | None, str | None, str], tuple[str, str]] = {}
+        self._varied: set[str] = set()
 
     def facts(
         self, body: bytes, asked: Asked, chat: Messages, call: str | None, exchange: str
@@ -68,8 +69,8 @@ class Questions:
         """Return what a trace has of a body: its digests, and what it varies.
 
         `varies` is the first exchange in which its call asked the same model to answer the same
-        messages with the same tools, if something around them is not the same as there, such as a
-        time in the instructions or a temperature.
+        messages with the same tools, once something around them was not the same as there, such as
+        a time in the instructions or a temperature.
 
         Args:
             chat: the messages of the request, as OpenAI's chat has them.
@@ -77,14 +78,16 @@ class Questions:
         digests = {"body_sha256": _sha256(body), **question_in(body, self._labels)}
         if not any(message.get("role") == "user" for message in chat):
             return digests
-        said = [names_of_tools(asked.body), *map(_in_words, chat)]
+        said = [names_of_tools(asked.body), *map(_without_times, chat)]
         text = _sha256(_bytes(json.dumps(said, sort_keys=True, default=str)))
         whole = digests.get("asked_sha256", digests["body_sha256"])
         before, first = self._first.setdefault((call, asked.model, text), (whole, exchange))
-        return digests if before == whole else {**digests, "varies": first}
+        if before != whole:
+            self._varied.add(first)
+        return {**digests, "varies": first} if first in self._varied else digests
 
 
-def _in_words(message: Mapping[str, Any]) -> object:
+def _without_times(message: Mapping[str, Any]) -> object:
     """Return a message without its place; of instructions also without times and ids."""
     kept = {name: it for name, it in message.items() if name != "at"}
     if message.get("role") not in _INSTRUCTIONS:

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from faultclock.oracle.judge import judge
 from faultclock.subjects.outcome import describe_exception
-from tests.oracle.common_model import found, verdict
+from tests.oracle.common_model import common, found, verdict
 from tests.oracle.trace_builder import REPLY, TraceBuilder
 
 
@@ -21,6 +22,14 @@ def test_a_call_that_never_ends_hangs(ending: str) -> None:
     """However the run came to its end."""
     assert verdict(TraceBuilder().start().stalls(), "calls.end", ending) == "FAIL"
     assert verdict(TraceBuilder().start().good().returns(), "calls.end") == "PASS"
+
+
+def test_a_client_has_no_turn_that_a_limit_could_end() -> None:
+    """That it asked a model for a tool once and ended shows no limit."""
+    built = TraceBuilder().start().good("", finish_reason="tool_calls").returns()
+    findings = judge(common(), built.build()).findings
+    kept = {item.requirement for item in findings if item.check == "calls.end"}
+    assert kept == {"COMMON-END-01"}
 
 
 def test_an_accident_is_a_crash_and_a_decision_is_none() -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from faultclock.oracle.facts.turn_facts import executions_of
 from faultclock.run.prepare import prepare
 from tests.subjects.frameworks.agents import broken_by, broken_in, findings_of, kinds, trace_of
 
@@ -94,6 +95,8 @@ def test_a_tool_that_asks_only_sometimes_is_put_off_and_runs_when_it_is_answered
     trace = trace_of(tmp_path / "agent.py", text, "rate-limits/limited-after-a-tool")
     ran = ["tool.called", "tool.effect", "tool.replied"]
     assert kinds(trace, *ran, "tool.put_off") == ["tool.called", "tool.put_off", *ran]
+    (execution,) = executions_of(trace)
+    assert execution.effects
     assert broken_in(trace) == set()
 
 

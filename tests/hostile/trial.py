@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from faultclock.cli.app import app
-from faultclock.run.process.isolate import fork_process
+from faultclock.run.process.child import fork_process
 
 #: Real seconds that one command may take.
 LIMIT_S = 20.0

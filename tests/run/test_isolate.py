@@ -22,8 +22,8 @@ from faultclock.run.process.isolate import (
     Hung,
     run_contained,
     run_isolated,
-    stacks_of,
 )
+from faultclock.run.process.stacks import in_words, stacks_in
 from faultclock.sim.world import World
 
 #: Real seconds for a child that is expected to end by itself.
@@ -258,7 +258,7 @@ Current thread 0x00007f2 (most recent call first):
   File "/home/me/app.py", line 7 in spins
   File "/usr/lib/python3/threading.py", line 1 in run
 """
-    assert stacks_of(dump) == (
+    assert in_words(stacks_in(dump)) == (
         "thread 2 is running at app.py:7 spins <- threading.py:1 run",
         "thread 1 waits at app.py:5 waits",
     )

@@ -15,7 +15,7 @@ from typing import Any
 
 from faultclock.pytest_plugin.bench.client import Bench
 from faultclock.pytest_plugin.bench.process import main
-from faultclock.run.process.isolate import fork_process
+from faultclock.run.process.child import fork_process
 
 
 class _Forked:

@@ -25,7 +25,7 @@ from types import TracebackType
 from typing import Any, Self
 
 import faultclock
-from faultclock.run.process.isolate import INHERITED
+from faultclock.run.process.child import INHERITED
 
 _PACKAGE = "faultclock"
 _SOURCE = (".py", ".pyc")

@@ -109,6 +109,7 @@ def make_runs(
         seeds_findings=seeds,
         crossings=report.crossings,
         source=report.source,
+        alone=report.alone or any(done.alone for done, _ in judged),
         remedies=binding.remedies,
         proved=proved,
     )

@@ -19,9 +19,9 @@ from typing import Any, Protocol
 import faultclock
 from faultclock.errors import InputError
 from faultclock.explore.coverage import Tally
-from faultclock.explore.drawing import SCHEDULES, Drawing
-from faultclock.explore.goal import judge_for
-from faultclock.explore.trial import died, rerun, trial
+from faultclock.explore.drawing import SCHEDULES, Drawing, Planned
+from faultclock.explore.goal import judge_for, verdict_of
+from faultclock.explore.trial import coordinates_of_trace, outcome_of, rerun
 from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.report.exploration import (
     Coordinates,
@@ -41,16 +41,18 @@ from faultclock.model.trace.trace import Trace
 from faultclock.oracle.checks.run.evidence import SPOILING
 from faultclock.oracle.judge import Judge
 from faultclock.run.bind_scenario import cannot_be_said, of_role
-from faultclock.run.process.second_process import Aside
+from faultclock.run.process.judged_runs import Done, Twice
 from faultclock.run.process.workers import Shared, Workers, as_finished
+from faultclock.run.run_request import ChildKind
+from faultclock.run.suite import lost_run, run_one
 from faultclock.subjects.binding import Binding
 
 Outcome = tuple[Tried, Reached]
 #: (0-based place of the scenario in the request, number of the run from 1).
 _Item = tuple[int, int]
 
-#: Runs in a chunk: some tenths of a second of work, and little to lose.
-_ISOLATED_CHUNK = 8
+#: Runs in a chunk, at most: some tenths of a second of work, and little to lose.
+_ISOLATED_CHUNK = 16
 _INLINE_CHUNK = 32
 #: Under which runs that were not the same twice are counted.
 _UNSTEADY = "UNSTEADY"
@@ -186,12 +188,24 @@ def _check(request: ExploreRequest) -> None:
 # ------------------------------------------------------------------ making runs
 
 
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """A run that is to be made.
+
+    Attributes:
+        place: 0-based, of the scenario in the request.
+    """
+
+    place: int
+    planned: Planned
+
+
 class _Work:
     """What a worker has: the subject, and how each run of the request is made."""
 
     def __init__(self, request: ExploreRequest) -> None:
         self._request = request
-        self._aside = Aside(self._again)
+        self._twice: Twice[_Case] | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Be one that has made no run yet, in whichever process this is read."""
@@ -216,44 +230,61 @@ class _Work:
             for scenario in request.scenarios
         )
 
-    def outcome(self, item: _Item) -> Outcome:
-        """Make one run."""
-        place, number = item
+    def outcomes(self, items: tuple[_Item, ...]) -> list[Outcome]:
+        """Make some runs."""
         request = self._request
-        if request.binding.inline or not request.isolate:
-            # What the first run leaves in this process must not be known there.
-            self._aside.start()
-        tried, reached, _ = trial(
-            request.scenarios[place],
-            request.binding,
-            self.judge,
-            self.drawings[place].planned(number),
-            isolate=request.isolate,
-            wall_limit_s=request.wall_limit_s,
-            again=partial(self._aside, place),
-        )
-        return tried, reached
-
-    def _again(self, place: int, where: Coordinates) -> Trace:
-        request = self._request
-        limit_s = request.wall_limit_s
-        return rerun(request.scenarios[place], request.binding, where, wall_limit_s=limit_s)
+        if self._twice is None:
+            self._twice = Twice(
+                judge=self.judge,
+                run=self._run,
+                again=self._again,
+                inline=request.binding.inline or not request.isolate,
+                verdict=verdict_of,
+                coordinates=lambda case, trace: coordinates_of_trace(
+                    request.scenarios[case.place], trace
+                ),
+            )
+        return [self._outcome(done) for done in self._twice.some([*map(self._case, items)])]
 
     def lost(self, item: _Item) -> Outcome:
         """Return what stands for a run that kills whoever makes it."""
-        place, number = item
-        planned = self.drawings[place].planned(number)
-        return died(self._request.scenarios[place], self._request.binding, self.judge, planned)
+        case = self._case(item)
+        planned = case.planned
+        trace = lost_run(planned.scenario, self._request.binding, planned.seed, planned.chance)
+        return self._outcome(Done(case, trace, self.judge.judge(trace)))
 
     def close(self) -> None:
         """End the process for second runs."""
-        self._aside.close()
+        if self._twice is not None:
+            self._twice.close()
+
+    def _case(self, item: _Item) -> _Case:
+        place, number = item
+        return _Case(place, self.drawings[place].planned(number))
+
+    def _outcome(self, done: Done[_Case]) -> Outcome:
+        return outcome_of(self._request.scenarios[done.case.place], done.case.planned, done)
+
+    def _run(self, case: _Case, child: ChildKind) -> Trace:
+        planned = case.planned
+        return run_one(
+            planned.scenario,
+            self._request.binding,
+            planned.seed,
+            child=child,
+            wall_limit_s=self._request.wall_limit_s,
+            chance=planned.chance,
+        )
+
+    def _again(self, case: _Case, where: Coordinates) -> Trace:
+        request = self._request
+        limit_s = request.wall_limit_s
+        return rerun(request.scenarios[case.place], request.binding, where, wall_limit_s=limit_s)
 
 
 def _outcomes(shared: Shared[_Work], items: tuple[_Item, ...]) -> list[Outcome]:
     """Do one chunk; in a worker."""
-    work = shared.get()
-    return [work.outcome(item) for item in items]
+    return shared.get().outcomes(items)
 
 
 def _batches(request: ExploreRequest, items: Iterator[_Item]) -> Iterator[dict[_Item, Outcome]]:
@@ -278,11 +309,10 @@ def _batches(request: ExploreRequest, items: Iterator[_Item]) -> Iterator[dict[_
 def _chunk_size(request: ExploreRequest, workers: Workers) -> int:
     if request.chunk is not None:
         return request.chunk
-    if workers.ahead == 1:
-        # Nothing is sent anywhere, and whoever interrupts loses no run that is finished.
-        return 1
-    inline = request.binding.inline or not request.isolate
-    return workers.chunk(_INLINE_CHUNK if inline else _ISOLATED_CHUNK)
+    if request.isolate and not request.binding.inline:
+        return workers.chunk(_ISOLATED_CHUNK)
+    # Where nothing is sent anywhere, whoever interrupts loses no run that is finished.
+    return 1 if workers.ahead == 1 else workers.chunk(_INLINE_CHUNK)
 
 
 def _items(request: ExploreRequest, made: Container[_Item]) -> Iterator[_Item]:

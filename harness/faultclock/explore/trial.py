@@ -1,12 +1,8 @@
-"""One run of an exploration: played, judged, and played again where it failed or is in the sample.
-
-What is not the same a second time, in another process, proves nothing about the subject.
-"""
+"""What one run of an exploration comes to, and how it is made again."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+from typing import Any
 
 from faultclock.explore.coverage import reached_by
 from faultclock.explore.drawing import Planned
@@ -18,59 +14,20 @@ from faultclock.model.scenario.scenario import Scenario, scenario_digest
 from faultclock.model.scenario.varied import varied
 from faultclock.model.tape import BLANK, Chance
 from faultclock.model.trace.trace import Trace
-from faultclock.oracle.judge import Judge
-from faultclock.run.process.confirm import confirmed, is_made_twice
-from faultclock.run.process.cpu_time import measured
-from faultclock.run.suite import lost_run, run_one
+from faultclock.run.process.judged_runs import Done
+from faultclock.run.suite import run_one
 from faultclock.subjects.binding import Binding
 
 
-def trial(
-    scenario: Scenario,
-    binding: Binding,
-    judge: Judge,
-    planned: Planned,
-    *,
-    isolate: bool = True,
-    wall_limit_s: float | None = None,
-    again: Callable[[Coordinates], Trace] | None = None,
-) -> tuple[Tried, Reached, Trace]:
-    """Make one run and judge it; what failed, and a sample of others, is made once more elsewhere.
+def outcome_of(scenario: Scenario, planned: Planned, done: Done[Any]) -> tuple[Tried, Reached]:
+    """Return what a run came to.
 
     Args:
         scenario: as it is written, with its `vary`.
-        isolate: a forked child for each run, but for a subject that is bound with `inline`.
-        wall_limit_s: real seconds after which a hanging run is ended; None takes the scenario's.
-        again: makes a run once more; None: in a child that is forked from this process.
     """
-    trace = run_one(
-        planned.scenario,
-        binding,
-        planned.seed,
-        isolate=isolate and not binding.inline,
-        wall_limit_s=wall_limit_s,
-        chance=planned.chance,
-    )
-    tried, reached = judged(scenario, judge, planned, trace)
-    if not is_made_twice(trace, tried.verdict):
-        return tried, reached, trace
-    where = coordinates_of_trace(scenario, trace)
-    if again is None:
-        again = partial(rerun, scenario, binding, wall_limit_s=wall_limit_s)
-    unsteady = confirmed(trace, partial(again, where), coordinates=where)
-    if unsteady is not None:
-        nothing = {"verdict": Verdict.INCONCLUSIVE, "failures": (), "unsteady": unsteady}
-        tried = tried.model_copy(update=nothing)
-    return tried, reached, trace
-
-
-def judged(
-    scenario: Scenario, judge: Judge, planned: Planned, trace: Trace
-) -> tuple[Tried, Reached]:
-    """Return what a run came to, without a second one."""
-    with measured("judge", "oracle"):
-        judgement = judge.judge(trace)
-    verdict = verdict_of(judgement.findings)
+    trace, judgement = done.trace, done.judgement
+    unsteady = done.unsteady is not None
+    verdict = Verdict.INCONCLUSIVE if unsteady else verdict_of(judgement.findings)
     failed = verdict is Verdict.FAIL
     tried = Tried(
         number=planned.number,
@@ -83,18 +40,11 @@ def judged(
         events=len(trace.events),
         virtual_ns=trace.footer.ended_at_ns,
         trace_digest=trace.footer.digest,
-        tape=trace.header.tape if failed else BLANK,
+        tape=trace.header.tape if failed or unsteady else BLANK,
         failures=marks_of(trace, judgement) if failed else (),
+        unsteady=done.unsteady,
     )
     return tried, reached_by(scenario, trace, judgement)
-
-
-def died(
-    scenario: Scenario, binding: Binding, judge: Judge, planned: Planned
-) -> tuple[Tried, Reached]:
-    """Return what stands for a run that kills the process that makes it: it proves nothing."""
-    trace = lost_run(planned.scenario, binding, planned.seed, planned.chance)
-    return judged(scenario, judge, planned, trace)
 
 
 def coordinates_of_trace(scenario: Scenario, trace: Trace) -> Coordinates:

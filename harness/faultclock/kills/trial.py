@@ -131,7 +131,10 @@ def run_mutant(
     """
     bound = bind_scenario(scenario, binding)
     asked = RunRequest(
-        scenario=bound, seed=seed, isolate=not binding.inline, wall_limit_s=wall_limit_s
+        scenario=bound,
+        seed=seed,
+        child="none" if binding.inline else "own",
+        wall_limit_s=wall_limit_s,
     )
     shown = binding if mutant is None or mutant.binding is None else mutant.binding
     made = make_run(binding, asked, None if mutant is None else mutant.change)

@@ -16,8 +16,7 @@ import pickle
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from faultclock.fakes.provider.services import FakeServices, ServicesState
 from faultclock.model.scenario.mishap import CrashRule
@@ -109,20 +108,26 @@ class LifeOver:
 Leave = Callable[[LifeOver], None]
 
 
-class Life(Protocol):
-    """A life that is about to be lived."""
+@dataclass(frozen=True, slots=True)
+class Life:
+    """A life that is about to be lived. Plain data: it is pickled.
 
-    def __call__(self, leave: Leave) -> LifeOver | Happened:
+    Attributes:
+        scenario, seed, chance: of the run.
+        progress: of the run so far; used up by this life.
+    """
+
+    scenario: Scenario
+    seed: int
+    chance: Chance
+    progress: Progress
+
+    def __call__(self, binding: Binding, leave: Leave) -> LifeOver | Happened:
         """Live it, and return what happened in it if it is the last one.
 
         A process that is killed calls `leave`, if that can end it.
         """
-        ...
-
-
-def inline(life: Life) -> LifeOver | Happened:
-    """Live a life in this process, which goes on afterwards."""
-    return life(lambda _: None)
+        return _live_once(self.scenario, binding, self.seed, self.chance, self.progress, leave)
 
 
 def live(
@@ -131,12 +136,13 @@ def live(
     seed: int,
     chance: Chance = PLAIN,
     *,
-    run_life: Callable[[Life], LifeOver | Happened] = inline,
+    run_life: Callable[[Life], LifeOver | Happened] | None = None,
 ) -> Happened:
     """Let a subject live through `scenario`, with as many lives as it takes.
 
     Args:
         run_life: lives one life; it may do so in another process. What it raises ends the run.
+            None: all lives share this process, which goes on afterwards.
 
     Raises:
         InputError: a task asks for something that its role cannot be asked for.
@@ -154,9 +160,9 @@ def live(
             services=ServicesState.initial(scenario.services),
         )
         while True:
-            life = partial(_live_once, scenario, binding, seed, chance, progress)
+            life = Life(scenario, seed, chance, progress)
             with process_of(binding):
-                over = run_life(life)
+                over = life(binding, lambda _: None) if run_life is None else run_life(life)
             facts += over.facts
             tape = tape.joined(over.tape)
             notes = notes.joined(over.notes)

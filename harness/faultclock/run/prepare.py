@@ -24,9 +24,10 @@ from faultclock.run.doctor.probe import probe
 from faultclock.run.execute import simulate
 from faultclock.run.folder import name_when_loading
 from faultclock.run.notes.output import Spill
+from faultclock.run.process.child import limit_children
 from faultclock.run.process.hosting import Host, HostedSubject, LostError
 from faultclock.run.process.integrity import Untouched
-from faultclock.run.process.isolate import limit_children, run_contained
+from faultclock.run.process.isolate import run_contained
 from faultclock.run.services import services_of
 from faultclock.run.variables import settle, silence
 from faultclock.sim.host.sqlite_files import loading

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import Literal
 
 from faultclock.model.scenario.scenario import Scenario
 from faultclock.model.tape import PLAIN, Chance
@@ -11,6 +12,10 @@ from faultclock.model.trace.trace import EndingReason
 from faultclock.run.notes.making import made_notes
 from faultclock.run.notes.output import KeptLines
 from faultclock.run.run_result import Ended, Happened
+
+#: In which child of the process that makes it a run is made: in one of its own, in one that is kept
+#: for several, of which it is the last, or in none.
+ChildKind = Literal["own", "kept", "last", "none"]
 
 _NS = 1_000_000_000
 #: Why a run was ended that took too much memory.
@@ -24,14 +29,14 @@ class RunRequest:
     Attributes:
         scenario: as it is played: in the dialect that the subject speaks.
         chance: choices that are played or explored.
-        isolate: in a forked child; False: in the process that makes it.
+        child: in which forked child it is made.
         wall_limit_s: real seconds after which a hanging run is ended; None takes the scenario's.
     """
 
     scenario: Scenario
     seed: int
     chance: Chance = PLAIN
-    isolate: bool = True
+    child: ChildKind = "own"
     wall_limit_s: float | None = None
 
     @property

@@ -40,11 +40,11 @@ from faultclock.run.process.hosting import make_run
 from faultclock.run.process.judged_runs import Done, Twice
 from faultclock.run.process.workers import Shared, Workers, in_order
 from faultclock.run.report import assemble, over_seeds, replay_command, run_report
-from faultclock.run.run_request import RunRequest, lost
+from faultclock.run.run_request import ChildKind, RunRequest, lost
 from faultclock.subjects.binding import Binding
 
-#: Runs that a worker is given at once.
-_CHUNK = 4
+#: Runs that a worker is given at once, at most: as many may share a child.
+_CHUNK = 16
 #: What is known of a run whose worker did not live to tell.
 _LOST = "the process that made this run died, and died again when it made nothing else"
 
@@ -121,19 +121,19 @@ def run_suite(
     log = RunLog()
     seeds_findings: list[Finding] = []
     left: tuple[PassedOver, ...] | None = None
+    alone = False
     with closing(_Bench(request)) as bench, closing(_all_done(request, bench)) as all_done:
         for position, of_scenario in groupby(all_done, key=_position):
             # Runs that differ in nothing but the seed; what a sweep makes of them is no such thing.
             group = bench.twice.group()
             seeds = len(_seeds(request, request.scenarios[position]))
             for done in of_scenario:
-                stored = on_trace(done.trace) if on_trace is not None else None
-                replay = _replay(request, done.trace)
+                alone |= done.alone
                 run = run_report(
                     done.trace,
                     done.judgement,
-                    replay=replay,
-                    trace_file=stored,
+                    replay=_replay(request, done.trace),
+                    trace_file=on_trace(done.trace) if on_trace is not None else None,
                     coordinates=partial(_coordinates, request, done),
                     confirmed=done.confirmed,
                 )
@@ -165,6 +165,7 @@ def run_suite(
         source=request.binding.source,
         scenario_files=_files(request),
         inline=not request.isolate,
+        alone=alone,
         remedies=request.binding.remedies,
         proved=request.proved,
     )
@@ -209,7 +210,8 @@ def run_one(
     binding: Binding,
     seed: int,
     *,
-    isolate: bool,
+    isolate: bool = True,
+    child: ChildKind = "own",
     wall_limit_s: float | None = None,
     chance: Chance = PLAIN,
 ) -> Trace:
@@ -218,12 +220,17 @@ def run_one(
     Each life of an isolated runtime has a process of its own.
 
     Args:
+        child: in which child an isolated run is made.
         chance: choices that are played or explored; the trace's tape says what became of them.
     """
     # Here, since a child opens no file of ours.
     scenario = bind_scenario(scenario, binding)
     asked = RunRequest(
-        scenario=scenario, seed=seed, chance=chance, isolate=isolate, wall_limit_s=wall_limit_s
+        scenario=scenario,
+        seed=seed,
+        chance=chance,
+        child=child if isolate else "none",
+        wall_limit_s=wall_limit_s,
     )
     return sealed(trace_header(scenario, binding, seed), make_run(binding, asked), chance.tape)
 
@@ -325,7 +332,7 @@ class _Bench:
 
 def _done_there(shared: Shared[_Bench], cases: tuple[_Case, ...]) -> list[Done[_Case]]:
     """Do one chunk; in a worker."""
-    return [shared.get().twice(case) for case in cases]
+    return shared.get().twice.some(cases)
 
 
 def _all_done(request: SuiteRequest, bench: _Bench) -> Generator[Done[_Case], None, None]:
@@ -339,9 +346,12 @@ def _all_done(request: SuiteRequest, bench: _Bench) -> Generator[Done[_Case], No
     with closing(Shared(bench)) as shared, Workers(jobs) as workers:
 
         def run(cases: list[_Case]) -> Iterator[Done[_Case]]:
-            size = workers.chunk(_CHUNK) if workers.ahead > 1 else 1
             return in_order(
-                workers, partial(_done_there, shared), cases, size=size, lost=bench.lost
+                workers,
+                partial(_done_there, shared),
+                cases,
+                size=workers.chunk(_CHUNK),
+                lost=bench.lost,
             )
 
         yield from _with_sweeps(request, cases, run)
@@ -366,22 +376,25 @@ def _with_sweeps(
 def _twice(request: SuiteRequest) -> Twice[_Case]:
     """Return what makes the runs of one process."""
     inline = request.binding.inline or not request.isolate
-    again = partial(_run, request, isolate=request.isolate)
+
+    def again(case: _Case, _: Coordinates) -> Trace:
+        return _run(request, case, "own" if request.isolate else "none")
+
     return Twice(
-        model=request.model,
-        run=partial(_run, request, isolate=not inline),
+        judge=Judge(request.model),
+        run=partial(_run, request),
         again=again if request.confirm else None,
         beside=request.isolate,
-        from_now=inline,
+        inline=inline,
     )
 
 
-def _run(request: SuiteRequest, case: _Case, *, isolate: bool) -> Trace:
+def _run(request: SuiteRequest, case: _Case, child: ChildKind) -> Trace:
     return run_one(
         _scenario(request, case),
         request.binding,
         case.seed,
-        isolate=isolate,
+        child=child,
         wall_limit_s=request.wall_limit_s,
     )
 

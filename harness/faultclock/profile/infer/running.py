@@ -19,9 +19,12 @@ from faultclock.oracle.judge import Judge
 from faultclock.profile.infer.probes import Probe
 from faultclock.run.process.judged_runs import Done, Twice
 from faultclock.run.process.workers import Shared, Workers, in_order
+from faultclock.run.run_request import ChildKind
 from faultclock.run.suite import lost_run, run_one
 from faultclock.subjects.binding import Binding
 
+#: Probes that a worker is given at once, at most.
+_CHUNK = 16
 #: Called after each run with what was asked.
 OnRun = Callable[[str], None]
 #: Called with each run that was judged.
@@ -70,7 +73,7 @@ class Bench:
             self._workers,
             partial(_run_there, self._shared),
             probes,
-            size=2,
+            size=_CHUNK,
             lost=self._lost,
         )
         for probe, made in zip(probes, done, strict=True):
@@ -93,27 +96,31 @@ class Bench:
             for descriptor in (1, 2):
                 os.dup2(nowhere, descriptor)
 
-    def one(self, probe: Probe) -> Trace | Done[Probe]:
-        """Run one probe, in this process or a child of it, and judge it where there is a model."""
+    def some(self, probes: Sequence[Probe]) -> Sequence[Trace | Done[Probe]]:
+        """Run some probes, in this process or a child of it, and judge them where there is a model.
+
+        Without one no run is made twice, so each has a child of its own.
+        """
+        kind: ChildKind = "own" if self._isolate else "none"
         if self._model is None:
-            return self._made(probe)
+            return [self._made(probe, kind) for probe in probes]
         if self._twice is None or self._twice[0] != os.getpid():
             twice = Twice(
-                model=self._model,
+                judge=Judge(self._model),
                 run=self._made,
-                again=self._made,
+                again=lambda probe, _: self._made(probe, kind),
                 beside=self._isolate,
-                from_now=not self._isolate,
+                inline=not self._isolate,
             )
             self._twice = (os.getpid(), twice)
-        return self._twice[1](probe)
+        return self._twice[1].some(probes)
 
-    def _made(self, probe: Probe) -> Trace:
+    def _made(self, probe: Probe, child: ChildKind) -> Trace:
         return run_one(
             probe.scenario,
             self._binding,
             probe.seed,
-            isolate=self._isolate,
+            child=child,
             wall_limit_s=self._wall_limit_s,
         )
 
@@ -145,4 +152,4 @@ def _run_there(shared: Shared[Bench], probes: tuple[Probe, ...]) -> list[Trace |
     """Run one chunk; in a worker."""
     bench = shared.get()
     bench.hush()
-    return [bench.one(probe) for probe in probes]
+    return list(bench.some(probes))

@@ -231,8 +231,18 @@ class Spill:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Forget what was written."""
         for file in self._files:
             file.close()
+
+    def clear(self) -> None:
+        """Begin anew, also for whoever writes to them: they share one position."""
+        for file in self._files:
+            file.truncate(0)
+            file.seek(0)
 
     def lines(self, at_ns: int) -> KeptLines:
         """Return what was written to them, as lines of one virtual time."""

@@ -24,8 +24,8 @@ from typing import Any, NoReturn
 import faultclock
 from faultclock.errors import InputError, InternalError
 from faultclock.run.execute import versions
+from faultclock.run.process.child import keep_from_children
 from faultclock.run.process.frames import DamagedError, receive, send
-from faultclock.run.process.isolate import keep_from_children
 from faultclock.run.process.lifeline import end_with
 from faultclock.run.process.second_process import told
 from faultclock.run.process.workers import Shared

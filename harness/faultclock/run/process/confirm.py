@@ -79,7 +79,7 @@ def unsteadiness(
     if result.identical:
         return None
     return Unsteady(
-        coordinates=coordinates or _coordinates(first),
+        coordinates=coordinates or coordinates_of(first),
         first_digest=first.footer.digest,
         second_digest=second.footer.digest,
         differs_at=None if _unfinished(first, second) else result.line_number,
@@ -121,7 +121,8 @@ def _told(unsteady: Unsteady) -> str:
     return f"{told} ({'; '.join(unsteady.leaks)})" if unsteady.leaks else told
 
 
-def _coordinates(trace: Trace) -> Coordinates:
+def coordinates_of(trace: Trace) -> Coordinates:
+    """Return what leads to a run again, as its header has it."""
     header = trace.header
     return Coordinates(
         scenario=header.scenario.id,

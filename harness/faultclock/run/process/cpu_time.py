@@ -28,7 +28,7 @@ from typing import Any, Literal
 
 import faultclock
 from faultclock.run.notes.frames import Whose, whose
-from faultclock.run.process.isolate import INHERITED
+from faultclock.run.process.child import INHERITED
 from faultclock.sim.kernel.handles import SimHandle
 
 #: Whose time it is, and where within: a room of Faultclock, a library, a file of the subject.

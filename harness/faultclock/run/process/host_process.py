@@ -22,8 +22,8 @@ from typing import Any, NoReturn
 
 from faultclock.errors import HarnessError, InternalError
 from faultclock.model._base import Value
+from faultclock.run.process.child import fork_process, keep_from_children
 from faultclock.run.process.frames import receive, send
-from faultclock.run.process.isolate import fork_process, keep_from_children
 from faultclock.run.process.lifeline import end_with
 from faultclock.run.process.second_process import rearrange
 

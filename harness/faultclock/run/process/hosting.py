@@ -43,9 +43,9 @@ from faultclock.model.trace.event_check import check_events
 from faultclock.model.trace.trace import Declares, SubjectInfo, TraceEvent
 from faultclock.run.notes.output import Spill
 from faultclock.run.process import second_process as aside
+from faultclock.run.process.child import INHERITED, fork_process
 from faultclock.run.process.frames import DamagedError, receive, send
 from faultclock.run.process.host_process import BESIDE, END, MESSAGE, OPEN, serve
-from faultclock.run.process.isolate import INHERITED, fork_process
 from faultclock.run.process.lifeline import end_with
 from faultclock.run.process.run_once import make
 from faultclock.run.run_request import Made, RunRequest, lost
@@ -375,7 +375,9 @@ def make_run(
     if not isinstance(binding, HostedBinding):
         return make(binding if change is None else change(binding), asked)
     # What shares the process of its session has no watchdog but this one.
-    is_bounded = asked.isolate or binding.inline
+    is_bounded = asked.child != "none" or binding.inline
+    # What hangs in a child that is kept is made again in one of its own.
+    limit_s = asked.limit_s if asked.child in ("own", "none") else 2 * asked.limit_s
     try:
         made = binding.host.call(
             Made,
@@ -383,7 +385,7 @@ def make_run(
             asked,
             binding.dialects,
             change,
-            limit_s=asked.limit_s if is_bounded else None,
+            limit_s=limit_s if is_bounded else None,
         )
         check_events(TraceEvent(*fact) for fact in made.facts)
         return made
@@ -412,5 +414,5 @@ def _make(
     dialects: tuple[str, ...],
     change: Callable[[Binding], Binding] | None,
 ) -> Made:
-    spoken = replace(binding, dialects=dialects)
+    spoken = binding if dialects == binding.dialects else replace(binding, dialects=dialects)
     return make(spoken if change is None else change(spoken), asked)

@@ -1,25 +1,39 @@
 """Makes runs and judges them, and has each one that fails, and a sample of others, made once more.
 
+Some runs may share a child, one after the other. Each of them that fails is made once more in a
+child of its own, and so is the last one: where a second run is not the same, all of them are
+made again alone, and so is every later one. So no verdict rests on what an earlier run left behind.
+
 One of these belongs to one process; it does not know how runs are made or which there are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Generic, TypeVar
 
-from faultclock.model.error_model.error_model import ErrorModel
-from faultclock.model.report.exploration import Unsteady
+from faultclock.model.report.exploration import Coordinates, Unsteady
 from faultclock.model.report.finding import Finding, Judgement, Verdict, verdict_of
 from faultclock.model.trace.trace import Trace
 from faultclock.oracle.judge import Judge, SeedsJudge
 from faultclock.oracle.verdicts import spoilt
-from faultclock.run.process.confirm import REPEATABLE, confirmed, is_made_twice, unproved
+from faultclock.run.process.confirm import (
+    REPEATABLE,
+    confirmed,
+    coordinates_of,
+    is_made_twice,
+    unproved,
+)
 from faultclock.run.process.cpu_time import measured
 from faultclock.run.process.second_process import Aside
+from faultclock.run.run_request import ChildKind
 
 C = TypeVar("C")
+
+#: Runs that share a child, at most.
+_SHARE_MAX = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +45,7 @@ class Done(Generic[C]):
         confirmed: it was made once more, and was the same.
         unsteady: it was made once more, and was not: then the judgement says that it proves
             nothing.
+        alone: it had a child of its own because runs that shared one were not the same alone.
     """
 
     case: C
@@ -38,6 +53,7 @@ class Done(Generic[C]):
     judgement: Judgement
     confirmed: bool = False
     unsteady: Unsteady | None = None
+    alone: bool = False
 
 
 @dataclass(slots=True)
@@ -45,60 +61,105 @@ class Twice(Generic[C]):
     """Makes one run after the other.
 
     Args:
-        model: by which they are judged.
-        run: makes a run.
+        judge: says what a run comes to.
+        run: makes a run in a child of this kind, or in no child.
         again: makes it once more, in a process of its own; None never does.
         beside: whether `again` is called in a process beside this one.
-        from_now: `run` leaves something behind in this process, so that process must be forked
-            before the first run.
+        inline: no child makes the runs. What they leave behind here must not be known to the
+            process beside, so that is forked before the first one.
+        verdict: of the findings of a run.
+        coordinates: of a run, from what was asked for and its trace.
     """
 
-    model: ErrorModel
-    run: Callable[[C], Trace]
-    again: Callable[[C], Trace] | None
+    judge: Judge
+    run: Callable[[C, ChildKind], Trace]
+    again: Callable[[C, Coordinates], Trace] | None
     beside: bool = True
-    from_now: bool = False
-    _judge: Judge = field(init=False)
+    inline: bool = False
+    verdict: Callable[[tuple[Finding, ...]], Verdict] = verdict_of
+    coordinates: Callable[[C, Trace], Coordinates] = lambda _, trace: coordinates_of(trace)
+    #: Whether runs may share a child: until a second run shows that they may not.
+    _shares: bool = field(init=False)
     _aside: Aside[Trace] | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
-        self._judge = Judge(self.model)
+        self._shares = self.again is not None and not self.inline
         if self.again is not None and self.beside:
             self._aside = Aside(self.again)
-            if self.from_now:
+            if self.inline:
                 self._aside.start()
 
     def __call__(self, case: C) -> Done[C]:
-        """Make a run; its verdict holds for as long as a second run is the same."""
-        trace = self.run(case)
-        with measured("judge", "oracle"):
-            judgement = self._judge.judge(trace)
-        if self.again is None or not is_made_twice(trace, verdict_of(judgement.findings)):
-            return Done(case, trace, judgement)
-        unsteady = self._confirmed(case, trace)
+        """Make a run alone; its verdict holds for as long as a second run is the same."""
+        done = self._made(case, "none" if self.inline else "own")
+        if not self._is_made_twice(done):
+            return done
+        unsteady = self._unsteady(done)
         if unsteady is None:
-            return Done(case, trace, judgement, confirmed=True)
-        return Done(case, trace, unproved(judgement, unsteady), unsteady=unsteady)
+            return replace(done, confirmed=True)
+        return replace(done, judgement=unproved(done.judgement, unsteady), unsteady=unsteady)
+
+    def some(self, cases: Sequence[C]) -> list[Done[C]]:
+        """Make some runs, many in one child as long as that changes none of them."""
+        return [
+            done
+            for first in range(0, len(cases), _SHARE_MAX)
+            for done in self._few(cases[first : first + _SHARE_MAX])
+        ]
 
     def group(self) -> TwiceGroup[C]:
         """Return what judges runs that differ in nothing but the seed."""
-        return TwiceGroup(self, SeedsJudge(self.model))
+        return TwiceGroup(self, SeedsJudge(self.judge.model))
 
-    def is_same(self, case: C, digest: str) -> bool:
+    def is_same(self, case: C, digest: str, coordinates: Coordinates) -> bool:
         """Make a run once more, and return whether its trace has this digest."""
-        again = self._aside or self.again
-        assert again is not None
-        return again(case).footer.digest == digest
+        return self._again(case, coordinates).footer.digest == digest
 
     def close(self) -> None:
         """End the process for second runs."""
         if self._aside is not None:
             self._aside.close()
 
-    def _confirmed(self, case: C, trace: Trace) -> Unsteady | None:
+    def _few(self, cases: Sequence[C]) -> list[Done[C]]:
+        """Make runs that may all have one child."""
+        if self._shares and len(cases) > 1:
+            done = self._in_one_child(cases)
+            if done is not None:
+                return done
+            self._shares = False
+        alone = self.again is not None and not self.inline and not self._shares
+        return [replace(self(case), alone=alone) for case in cases]
+
+    def _made(self, case: C, child: ChildKind) -> Done[C]:
+        trace = self.run(case, child)
+        with measured("judge", "oracle"):
+            return Done(case, trace, self.judge.judge(trace))
+
+    def _in_one_child(self, cases: Sequence[C]) -> list[Done[C]] | None:
+        """Make the runs in one child; None where one of them is another one alone."""
+        *others, last = cases
+        done = [*(self._made(case, "kept") for case in others), self._made(last, "last")]
+        twice = [self._is_made_twice(item) for item in done]
+        # The last one has most behind it, and the first one nothing.
+        proved = [*twice[:-1], True]
+        for item, is_proved in zip(done, proved, strict=True):
+            if is_proved and self._unsteady(item) is not None:
+                return None
+        return [replace(item, confirmed=same) for item, same in zip(done, twice, strict=True)]
+
+    def _is_made_twice(self, done: Done[C]) -> bool:
+        return self.again is not None and is_made_twice(
+            done.trace, self.verdict(done.judgement.findings)
+        )
+
+    def _unsteady(self, done: Done[C]) -> Unsteady | None:
+        where = self.coordinates(done.case, done.trace)
+        return confirmed(done.trace, partial(self._again, done.case, where), coordinates=where)
+
+    def _again(self, case: C, coordinates: Coordinates) -> Trace:
         again = self._aside or self.again
         assert again is not None
-        return confirmed(trace, lambda: again(case))
+        return again(case, coordinates)
 
 
 @dataclass(slots=True)
@@ -107,7 +168,7 @@ class TwiceGroup(Generic[C]):
 
     _twice: Twice[C]
     _judge: SeedsJudge
-    _once: list[tuple[C, str]] = field(default_factory=list)
+    _once: list[tuple[C, str, Coordinates]] = field(default_factory=list)
     _unsteady: int = 0
     runs: int = 0
 
@@ -118,7 +179,8 @@ class TwiceGroup(Generic[C]):
         if done.unsteady is not None:
             self._unsteady += 1
         elif not done.confirmed:
-            self._once.append((done.case, done.trace.footer.digest))
+            where = self._twice.coordinates(done.case, done.trace)
+            self._once.append((done.case, done.trace.footer.digest, where))
 
     def findings(self) -> tuple[Finding, ...]:
         """Return the verdicts on all of them.

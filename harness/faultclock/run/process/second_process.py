@@ -22,7 +22,7 @@ from types import TracebackType
 from typing import Any, Generic, NoReturn, Self, TypeVar
 
 from faultclock.errors import InternalError
-from faultclock.run.process.isolate import fork_process
+from faultclock.run.process.child import fork_process
 from faultclock.run.process.lifeline import end_with
 
 T = TypeVar("T")

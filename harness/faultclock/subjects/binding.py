@@ -25,7 +25,6 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, get_args, overload
 
 from faultclock.errors import SubjectError
-from faultclock.model.again import kept_while_same
 from faultclock.model.duration import MILLISECOND_NS
 from faultclock.model.retry_policy import RetryPolicy
 from faultclock.model.scenario.provider_script import DEFAULT_DIALECT
@@ -184,7 +183,6 @@ class Binding:
                 if isinstance(closing, Awaitable):
                     await closing
 
-    @kept_while_same
     def info(self) -> SubjectInfo:
         """Return what a trace says about this subject.
 

@@ -74,7 +74,7 @@ def test_an_expression_is_only_a_small_part_of_python(text: str) -> None:
     """What is more is refused when the file is read, and nothing of Python's own is at hand."""
     with pytest.raises(InternalError, match="is no expression"):
         expression(text)
-    with pytest.raises(NameError):
+    with pytest.raises(KeyError):
         expression("open('x')")(Scope({}))
 
 

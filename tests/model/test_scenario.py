@@ -36,6 +36,15 @@ def test_equal_meaning_gives_an_equal_digest() -> None:
     assert scenario_digest(left) != scenario_digest(scenario())
 
 
+def test_a_changed_copy_has_a_digest_of_its_own() -> None:
+    """Also right after that of the scenario it was made of, whose text is kept."""
+    first = scenario()
+    before = scenario_digest(first)
+    changed = first.model_copy(update={"why": "Another reason."})
+    assert scenario_digest(changed) == scenario_digest(scenario(why="Another reason."))
+    assert scenario_digest(changed) != before == scenario_digest(first)
+
+
 def test_two_faults_with_one_id_are_refused() -> None:
     """The ledger counts by id."""
     with pytest.raises(ValidationError, match="two faults"):

@@ -68,7 +68,7 @@ def test_a_model_without_phases_asks_for_none() -> None:
     """The reason is that the document says nothing of them."""
     model = MODEL.model_copy(update={"extensions": None})
     outcome = course(session(), model)
-    assert (outcome.violations, outcome.judged.total()) == ([], 0)
+    assert (outcome.violations, outcome.judged) == ([], {})
     assert outcome.reason == "the error model says nothing of extensions"
 
 

@@ -12,7 +12,7 @@ from faultclock.model.duration import SECOND_NS
 from faultclock.model.error_model.error_model import RetryAfterRule
 from faultclock.model.trace.trace import TraceEvent
 from faultclock.oracle.wire.requests import Attempt
-from faultclock.oracle.wire.retry_hints import asked_wait, floor_of, hints_of
+from faultclock.oracle.wire.retry_hints import asked_wait, floor_of
 from faultclock.oracle.wire.signals import Signal
 
 _MS = 1_000_000
@@ -58,7 +58,7 @@ def test_what_asks_for_a_wait_is_a_floor(
     headers: dict[str, str], delay: str | None, wait_ns: int | None
 ) -> None:
     """Valid forms count from the instant of the answer; a reset alone asks for nothing."""
-    floor = floor_of(hints_of(attempt(headers, delay)))
+    floor = floor_of(attempt(headers, delay).hints)
     assert (None if floor is None else floor.wait_ns) == wait_ns
 
 
@@ -82,30 +82,30 @@ def test_what_asks_for_a_wait_is_a_floor(
 )
 def test_a_reset_is_read_in_all_its_forms(name: str, text: str, wait_ns: int | None) -> None:
     """Durations, seconds since 1970 and RFC 3339 name one instant."""
-    resets = [hint for hint in hints_of(attempt({**USED_UP, name: text})) if hint.kind == "reset"]
+    resets = [hint for hint in attempt({**USED_UP, name: text}).hints if hint.kind == "reset"]
     assert [hint.wait_ns for hint in resets] == ([] if wait_ns is None else [wait_ns])
 
 
 def test_a_limit_that_is_not_used_up_has_no_reset_to_wait_for() -> None:
     """Providers send resets with every answer."""
     headers = {"x-ratelimit-remaining-requests": "5", "x-ratelimit-reset-requests": "20s"}
-    assert hints_of(attempt(headers)) == ()
+    assert attempt(headers).hints == ()
 
 
 def test_an_attempt_that_did_not_fail_or_whose_end_was_never_known_hints_at_nothing() -> None:
     """There is no answer, or no instant to count from."""
     hinted = attempt({"retry-after": "7"})
-    assert hints_of(replace(hinted, outcome="ok", signal=None)) == ()
-    assert hints_of(replace(hinted, knowable_ns=None, known_ns=None)) == ()
+    assert replace(hinted, outcome="ok", signal=None).hints == ()
+    assert replace(hinted, knowable_ns=None, known_ns=None).hints == ()
 
 
 def test_a_hint_counts_from_the_instant_at_which_the_failure_could_be_known() -> None:
     """The head of an answer comes before its body; without such an instant its end counts."""
     date = {"retry-after": "Thu, 01 Jan 2026 00:00:30 GMT"}
     early = replace(attempt(date), known_ns=12 * SECOND_NS)
-    assert [hint.wait_ns for hint in hints_of(early)] == [19 * SECOND_NS]
+    assert [hint.wait_ns for hint in early.hints] == [19 * SECOND_NS]
     late = replace(early, knowable_ns=None)
-    assert [hint.wait_ns for hint in hints_of(late)] == [17 * SECOND_NS]
+    assert [hint.wait_ns for hint in late.hints] == [17 * SECOND_NS]
 
 
 def test_the_date_of_this_very_instant_is_past() -> None:
@@ -130,5 +130,5 @@ def test_the_date_of_this_very_instant_is_past() -> None:
 def test_no_header_breaks_the_reading(headers: dict[str, str], delay: str | None) -> None:
     """Whatever a provider sends, hints are positive waits."""
     remaining = {"x-ratelimit-remaining": "0", "x-ratelimit-remaining-tokens": "0"}
-    hints = hints_of(attempt({**headers, **remaining}, delay))
+    hints = attempt({**headers, **remaining}, delay).hints
     assert all(hint.wait_ns > 0 and hint.basis for hint in hints)

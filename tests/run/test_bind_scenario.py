@@ -45,6 +45,18 @@ def test_it_is_done_once() -> None:
     assert bind_scenario(played, adapter()) is played
 
 
+def test_one_scenario_is_bound_to_each_subject_and_each_scenario_to_one() -> None:
+    """What was bound last is kept for the same two, and for no others."""
+    written, spoken = scenario(), adapter()
+    other = adapter(dialect="anthropic-messages")
+    first = bind_scenario(written, spoken)
+    assert bind_scenario(written, spoken) is first
+    assert bind_scenario(written, other).provider.dialect == "anthropic-messages"
+    assert bind_scenario(written, spoken).provider.dialect == first.provider.dialect
+    slow = scenario(latency="1s")
+    assert bind_scenario(slow, spoken).provider.latency == SECOND_NS
+
+
 def test_what_may_vary_is_left_out_and_faults_end_when_they_should() -> None:
     """A run is one of what is written; what it says of other runs is no part of it."""
     written = scenario(faults=[LIMITED])

@@ -188,6 +188,21 @@ def test_the_folder_is_gone_after_the_run_and_the_process_is_as_it_was(origin: P
     assert left == []
 
 
+@pytest.mark.parametrize("path", ["left.txt", "~/left.txt", "/tmp/left.txt", "/srv/left.txt"])
+def test_the_folder_is_gone_also_where_files_are_left_in_it(path: str, origin: Path) -> None:
+    """In the working directory, in `~`, in the folder for temporary files, and elsewhere."""
+    whole = path.replace("/tmp", "$TMPDIR")
+
+    def turn(_around: Surroundings) -> bool:
+        left = Path(os.path.expandvars(os.path.expanduser(whole)))
+        left.parent.mkdir(parents=True, exist_ok=True)
+        left.write_text("left")
+        return left.exists()
+
+    assert _value(turn) is True
+    assert list(Path("/dev/shm").glob(f"faultclock-run-{os.getpid()}-*")) == []
+
+
 def test_a_folder_can_be_removed_as_a_whole(origin: Path) -> None:
     """What `shutil` does by descriptors stays in the folder of the run."""
 

@@ -13,6 +13,13 @@ def canonical_text(value: Value) -> str:
     return canonical_value(value.model_dump(mode="json"))
 
 
+#: One encoder for all: `json.dumps` would build one for each. What it is given are trees, so
+#: looking for circles would only cost time.
+_ENCODER = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), allow_nan=False, check_circular=False
+)
+
+
 def canonical_value(plain: Any) -> str:
     """Return JSON-able data in that spelling."""
-    return json.dumps(plain, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return _ENCODER.encode(plain)

@@ -54,6 +54,8 @@ class Tape(Value):
     @classmethod
     def of(cls, choices: Mapping[str, Mapping[int, int]]) -> Tape:
         """Return the tape with these choices by stream and number; empty streams are left out."""
+        if not choices:
+            return BLANK
         return cls(
             choices={
                 stream: tuple(sorted(chosen.items()))
@@ -82,6 +84,8 @@ class Tape(Value):
 
     def about(self, prefixes: Iterable[str]) -> Tape:
         """Return the part whose streams begin with one of `prefixes`."""
+        if self.is_blank:
+            return BLANK
         wanted = tuple(prefixes)
         return Tape(
             choices={name: kept for name, kept in self.choices.items() if name.startswith(wanted)}
@@ -89,6 +93,8 @@ class Tape(Value):
 
     def joined(self, other: Tape) -> Tape:
         """Return both tapes as one; where both say something, `other` has the last word."""
+        if other.is_blank:
+            return self
         both = {stream: dict(chosen) for stream, chosen in self.choices.items()}
         for stream, chosen in other.choices.items():
             both[stream] = {**both.get(stream, {}), **dict(chosen)}

@@ -6,7 +6,6 @@ check that looked at nothing never passes: `judge` makes findings of verdicts, i
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import ModuleType
@@ -165,7 +164,7 @@ class Outcome:
         reason: why it looked at nothing.
     """
 
-    judged: Counter[str | None] = field(default_factory=Counter)
+    judged: dict[str | None, int] = field(default_factory=dict)
     violations: list[Violation] = field(default_factory=list)
     violated: set[str | None] = field(default_factory=set)
     reason: str = ""
@@ -177,7 +176,7 @@ def outcome_of(verdicts: Iterable[Verdict], unjudged: str = "") -> Outcome:
     for verdict in verdicts:
         if isinstance(verdict, Held):
             for requirement in dict.fromkeys(verdict.requirements):
-                outcome.judged[requirement] += 1
+                outcome.judged[requirement] = outcome.judged.get(requirement, 0) + 1
         elif isinstance(verdict, Violation):
             outcome.violations.append(verdict)
             outcome.violated.update((verdict.requirement, *verdict.exercised))

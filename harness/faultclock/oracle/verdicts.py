@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
-from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.error_model.error_model import ErrorModel, Requirement
 from faultclock.model.report.finding import Finding, Verdict
 from faultclock.oracle.check import Outcome, Violation
 
@@ -20,7 +20,7 @@ def findings_of(model: ErrorModel, check: str, outcome: Outcome) -> tuple[Findin
     """
     broken = tuple(_broken(model, check, violation) for violation in outcome.violations)
     held = tuple(
-        Finding(check=check, verdict=Verdict.PASS, judged=judged, **_cited(model, requirement))
+        _passed(check, judged, None if requirement is None else model.requirement(requirement))
         for requirement, judged in outcome.judged.items()
         if requirement not in outcome.violated
     )
@@ -50,6 +50,12 @@ def nothing_judged(check: str, reason: str) -> Finding:
     return Finding(check=check, verdict=Verdict.NOT_APPLICABLE, reason=reason)
 
 
+@lru_cache(maxsize=4096)
+def _passed(check: str, judged: int, requirement: Requirement | None) -> Finding:
+    """Return that a requirement holds: most of them in most runs, for as many things."""
+    return Finding(check=check, verdict=Verdict.PASS, judged=judged, **_cited(requirement))
+
+
 def spoilt(finding: Finding, reason: str) -> Finding:
     """Return `finding` as INCONCLUSIVE for `reason`; one that judged nothing stays as it is."""
     if finding.verdict is Verdict.NOT_APPLICABLE:
@@ -67,7 +73,8 @@ def placed(finding: Finding, where: str) -> Finding:
 
 
 def _broken(model: ErrorModel, check: str, violation: Violation) -> Finding:
-    cited = _cited(model, violation.requirement)
+    broken = violation.requirement
+    cited = _cited(None if broken is None else model.requirement(broken))
     verdict = Verdict.FAIL if cited.get("level", "MUST") == "MUST" else Verdict.WARN
     return Finding(
         check=check,
@@ -85,15 +92,14 @@ def _broken(model: ErrorModel, check: str, violation: Violation) -> Finding:
     )
 
 
-def _cited(model: ErrorModel, requirement: str | None) -> dict[str, Any]:
+def _cited(requirement: Requirement | None) -> dict[str, Any]:
     if requirement is None:
         return {}
-    found = model.requirement(requirement)
     return {
-        "requirement": found.id,
-        "level": found.level,
-        "place": found.place,
-        "sentence": found.sentence,
-        "document": found.document,
-        "paraphrased": found.wording == "paraphrased",
+        "requirement": requirement.id,
+        "level": requirement.level,
+        "place": requirement.place,
+        "sentence": requirement.sentence,
+        "document": requirement.document,
+        "paraphrased": requirement.wording == "paraphrased",
     }

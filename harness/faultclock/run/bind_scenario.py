@@ -20,6 +20,7 @@ from faultclock.errors import InputError
 from faultclock.fakes.dialects import dialect_named
 from faultclock.fakes.wire.event_stream import closed_object
 from faultclock.load.payloads import load_dialect, load_payloads
+from faultclock.model.again import kept_while_same
 from faultclock.model.scenario.fault import (
     AnswerEnds,
     FaultRule,
@@ -42,6 +43,7 @@ from faultclock.run.fit_agent import NoFit, fitted_to_agent
 from faultclock.subjects.binding import Binding
 
 
+@kept_while_same
 def bind_scenario(scenario: Scenario, binding: Binding) -> Scenario:
     """Return `scenario` in the dialect that `binding` speaks, where it names none itself.
 

@@ -13,6 +13,7 @@ from importlib.metadata import version
 
 import faultclock
 from faultclock.errors import InputError
+from faultclock.model.again import kept_while_same
 from faultclock.model.scenario.scenario import Scenario, scenario_digest
 from faultclock.model.tape import BLANK, PLAIN, SCENARIO_STREAMS, Chance, Tape
 from faultclock.model.trace.notes import RunNotes
@@ -90,11 +91,16 @@ def trace_header(scenario: Scenario, binding: Binding, seed: int) -> TraceHeader
 
     Nothing in it comes from a file: what has to be checked of it was checked when it was made.
     """
+    return _header_of_seed_0(scenario, binding).model_copy(update={"seed": seed})
+
+
+@kept_while_same
+def _header_of_seed_0(scenario: Scenario, binding: Binding) -> TraceHeader:
     return TraceHeader.model_construct(
         scenario=scenario,
         scenario_digest=scenario_digest(scenario),
         subject=binding.info(),
-        seed=seed,
+        seed=0,
         versions=dict(versions()),
     )
 

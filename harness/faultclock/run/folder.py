@@ -5,7 +5,7 @@ the working directory, `~` and the folder for temporary files are in it, and wha
 elsewhere is led into it; see `sim/host/overlay`. What is durable is decided by the simulation.
 """
 
-# ruff: noqa: PTH100, PTH102, PTH108, PTH109 - for every run, where pathlib is slow
+# ruff: noqa: PTH100, PTH102, PTH106, PTH108, PTH109 - for every run, where pathlib is slow
 
 from __future__ import annotations
 
@@ -31,6 +31,8 @@ from faultclock.sim.kernel.kernel import Kernel
 #: a real disk would only make it slow.
 _MEMORY = Path("/dev/shm").resolve()  # noqa: S108 - a fresh private folder is made in it
 _PREFIX = "faultclock-run-"
+#: What is in the folder of every run.
+_FOLDERS = (WORK, HOME, TEMPORARY, ELSEWHERE)
 #: Descriptor by which the folder has the same path in every process; below the lowest limit that
 #: a usual system has, above what programs use.
 _DESCRIPTOR = 250
@@ -98,9 +100,9 @@ class RunFolder:
         try:
             if by_descriptor:
                 os.dup2(opened, _DESCRIPTOR, inheritable=False)
-            os.chdir(self._kept.path / WORK)
-            os.environ |= {name: str(self._shown / folder) for name, folder in changed.items()}
-            tempfile.tempdir = str(self._shown / TEMPORARY)
+            os.chdir(f"{self._kept.path}/{WORK}")
+            os.environ |= {name: f"{self._shown}/{folder}" for name, folder in changed.items()}
+            tempfile.tempdir = f"{self._shown}/{TEMPORARY}"
             yield
         finally:
             tempfile.tempdir = temporary
@@ -148,14 +150,14 @@ def keeping_folder(scenario: Scenario, *, is_foreign: bool = False) -> Iterator[
     path = make_folder(_PREFIX)
     try:
         disk = DiskState(file_system=script.file_system)
-        for folder in (WORK, HOME, TEMPORARY, ELSEWHERE):
+        for folder in _FOLDERS:
             disk.keep(folder, None)
         disk.met_names |= met_in_image()
         put_files(disk, {name: bytes(body.now) for name, body in image.items()})
         put_files(disk, texts_at(WORK, script))
         yield FolderKept(path=path, origin=origin, disk=disk, is_foreign=is_foreign)
     finally:
-        shutil.rmtree(path, ignore_errors=True)
+        _remove_folder(path)
 
 
 def texts_at(folder: str, script: DiskScript) -> dict[str, bytes]:
@@ -184,8 +186,13 @@ def _shown_path(real: Path) -> Path:
     try:
         os.fstat(_DESCRIPTOR)
     except OSError:
-        return _BY_DESCRIPTOR if _BY_DESCRIPTOR.parent.is_dir() else real
+        return _BY_DESCRIPTOR if _has_descriptors() else real
     return real
+
+
+@cache
+def _has_descriptors() -> bool:
+    return _BY_DESCRIPTOR.parent.is_dir()
 
 
 def _restore(environment: Mapping[str, str | None]) -> None:
@@ -204,6 +211,16 @@ def make_folder(prefix: str) -> Path:
     root = _MEMORY if os.access(_MEMORY, os.W_OK) else Path(tempfile.gettempdir()).resolve()
     _take_away(root, prefix)
     return Path(tempfile.mkdtemp(prefix=f"{prefix}{os.getpid()}-", dir=root))
+
+
+def _remove_folder(path: Path) -> None:
+    try:
+        # Most runs write no file, and to look for some takes longer than to remove the folders.
+        for folder in _FOLDERS:
+            os.rmdir(f"{path}/{folder}")
+        os.rmdir(path)
+    except OSError:
+        shutil.rmtree(path, ignore_errors=True)
 
 
 @cache

@@ -146,6 +146,9 @@ def scrub(text: str, secrets: tuple[str, ...] = ()) -> str:
         text = text.replace(secret, SECRET)
     text = without_named_secrets(text)
     text = _ADDRESS.sub("0x…", text)
+    if "/" not in text and "\\" not in text:
+        # Each path has one of these.
+        return text
     if _PLACES is not None:
         text = _PLACES.sub(_base_name, text)
     return _PATH.sub(_base_name, text)

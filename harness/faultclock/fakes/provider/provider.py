@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from faultclock.fakes.dialects import dialect_named
 from faultclock.fakes.provider.accounts import Refused
 from faultclock.fakes.provider.connection import ProviderConnection
-from faultclock.fakes.provider.conversation import EXAMPLES, OBJECTIONS, objection
+from faultclock.fakes.provider.conversation import objection
 from faultclock.fakes.provider.doorkeeper import Doorkeeper, Memory
 from faultclock.fakes.provider.planned import PlannedExchange
 from faultclock.fakes.provider.refusal_words import filled, truthful
-from faultclock.fakes.provider.script_check import check_script
+from faultclock.fakes.provider.script_check import played_payloads
 from faultclock.fakes.provider.transcript import Transcript
 from faultclock.fakes.wire.answer import Answer, ErrorFacts
 from faultclock.fakes.wire.condensed import Remembered
@@ -151,11 +151,7 @@ class FakeProvider:
         streams: Streams | None = None,
     ) -> None:
         self._dialect = dialect = dialect_named(script.dialect or DEFAULT_DIALECT)
-        self._payloads = {**payloads, **script.payloads}
-        self._objections = {name: self._payloads[name] for name in OBJECTIONS & payloads.keys()}
-        # A fault that names one finds a conversation in which nothing is wrong.
-        self._payloads |= {name: filled(it, EXAMPLES) for name, it in self._objections.items()}
-        check_script(script, self._payloads, self._dialect)
+        self._payloads, self._objections = played_payloads(script, payloads, dialect)
         self._script = script
         self._questions = Questions(dialect.labels)
         self._seed = seed

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from faultclock.errors import InputError, InternalError, UnknownNameError
+from faultclock.fakes.provider.conversation import EXAMPLES, OBJECTIONS
+from faultclock.fakes.provider.refusal_words import filled
 from faultclock.fakes.wire.dialect import Asked, Dialect, Exchange
 from faultclock.fakes.wire.headers import is_sendable
+from faultclock.model.again import kept_while_same
 from faultclock.model.scenario.fault import (
     AnswerEnds,
     FaultRule,
@@ -23,6 +26,26 @@ _FRAMING_HEADERS = frozenset({"connection", "content-length", "transfer-encoding
 #: Any stream, to see whether an error can stand in one.
 _ASKED = Asked(model="any", stream=True, refusal=None, body={})
 _EXCHANGE = Exchange(number=1, seed=0, unix_s=0, think_ms=0)
+
+
+@kept_while_same
+def played_payloads(
+    script: ProviderScript, payloads: Mapping[str, ErrorPayload], dialect: Dialect
+) -> tuple[Mapping[str, ErrorPayload], Mapping[str, ErrorPayload]]:
+    """Return the error bodies that a script is played with, and those of objections unfilled.
+
+    Args:
+        payloads: the error bodies of its dialect.
+
+    Raises:
+        UnknownNameError, InputError: it cannot be played; see `check_script`.
+    """
+    known = {**payloads, **script.payloads}
+    objections = {name: known[name] for name in OBJECTIONS & payloads.keys()}
+    # A fault that names one finds a conversation in which nothing is wrong.
+    known |= {name: filled(it, EXAMPLES) for name, it in objections.items()}
+    check_script(script, known, dialect)
+    return known, objections
 
 
 def check_script(

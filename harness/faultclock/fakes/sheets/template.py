@@ -18,7 +18,6 @@ import ast
 import re
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
-from types import CodeType
 from typing import Any
 from urllib.parse import unquote
 
@@ -38,6 +37,8 @@ _ALLOWED = (
     *(ast.BoolOp, ast.And, ast.Or, ast.Compare, ast.Eq, ast.NotEq, ast.In, ast.NotIn, ast.Is),
     *(ast.IsNot, ast.IfExp, ast.Call, ast.List, ast.Dict),
 )
+#: The parameter of a filler.
+_SCOPE_ONLY = ast.parse("lambda scope: 0", mode="eval").body.args  # type: ignore[attr-defined]
 #: In how many characters a stream sends the arguments of a tool.
 _PART_CHARS = 12
 
@@ -76,7 +77,21 @@ def expression(text: str) -> Filler:
         name = node.attr if isinstance(node, ast.Attribute) else ""
         if not isinstance(node, _ALLOWED) or name.startswith("_"):
             raise InternalError(f"{text!r} is no expression of a template")
-    return _of_code(compile(tree, f"<{text}>", "eval"))
+    made = ast.Lambda(args=_SCOPE_ONLY, body=_FromScope().visit(tree).body)
+    code = compile(ast.fix_missing_locations(ast.Expression(made)), f"<{text}>", "eval")
+    # The text is a file of ours, and has passed the list of what is allowed.
+    filler: Filler = eval(code, _FUNCTIONS)  # noqa: S307
+    return filler
+
+
+class _FromScope(ast.NodeTransformer):
+    """Makes `scope['name']` of each name that is not one of the functions below."""
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if node.id in _FUNCTIONS:
+            return node
+        scope = ast.Name(id="scope", ctx=ast.Load())
+        return ast.Subscript(value=scope, slice=ast.Constant(node.id), ctx=ast.Load())
 
 
 def template(value: Any) -> Filler:
@@ -117,11 +132,6 @@ def _is_plain(value: Any) -> bool:
             # What stands in a list for items has a key of its own.
             return all(map(_is_plain, value)) and not any(map(_loop_or_condition, value))
     return True
-
-
-def _of_code(code: CodeType) -> Filler:
-    # The text is a file of ours, and has passed the list of what is allowed.
-    return lambda scope: eval(code, _FUNCTIONS, scope)  # noqa: S307
 
 
 def _of_text(text: str) -> Filler:

@@ -15,6 +15,8 @@ from typing import Annotated, Any, ClassVar, Literal, Self, cast, get_args
 from pydantic import ConfigDict, Field, model_validator
 
 from faultclock.model._base import SparseValue
+from faultclock.model.again import kept_while_same
+from faultclock.model.canonical import canonical_text
 from faultclock.model.scenario.disk_script import STORE_OPERATIONS, DiskScript, StoreArguments
 from faultclock.model.scenario.interaction_script import InteractorScript
 from faultclock.model.scenario.matrix import Matrix
@@ -364,7 +366,10 @@ def written_scenario(data: Mapping[str, Any]) -> Scenario:
     return role_class(data).model_validate_json(json.dumps(data), strict=True)
 
 
+#: The text of a scenario, as it stands in a trace.
+scenario_text: Callable[[BaseScenario], str] = kept_while_same(canonical_text)
+
+
 def scenario_digest(scenario: Scenario) -> str:
     """Return the SHA-256 (hex) of the scenario's canonical JSON; equal meaning, equal digest."""
-    text = json.dumps(scenario.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(scenario_text(scenario).encode()).hexdigest()

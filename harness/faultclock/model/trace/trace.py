@@ -9,7 +9,6 @@ time (`time_base: wall`) says when it began, and no two of those are equal.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
@@ -17,10 +16,11 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from faultclock.model._base import SparseValue, Value
+from faultclock.model.canonical import canonical_text, canonical_value
 from faultclock.model.duration import MILLISECOND_NS
 from faultclock.model.foreign_map import ForeignLog
 from faultclock.model.retry_policy import RetryPolicy
-from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.scenario.scenario import BaseScenario, Scenario, scenario_text
 from faultclock.model.tape import BLANK, Tape
 from faultclock.model.trace.event_fields import EventFields
 from faultclock.model.trace.notes import RunNotes
@@ -198,30 +198,27 @@ class Trace:
         return (event for event in self.events if event.kind in wanted)
 
 
-#: One encoder for all lines: `json.dumps` would build one for each. Facts are trees, so looking
-#: for circles would only cost time.
-_dump = json.JSONEncoder(
-    sort_keys=True, separators=(",", ":"), allow_nan=False, check_circular=False
-).encode
-
-
 def header_line(header: TraceHeader) -> str:
     """Return the first line of a trace file, newline included.
 
     It is written part by part: for the whole, pydantic builds what writes the scenarios of all
     roles, and a command has those of one.
     """
-    parts = {
-        name: part.model_dump(mode="json") if isinstance(part, Value) else part
-        for name, part in header.written_fields()
-    }
-    return _dump({"header": parts}) + "\n"
+    parts = sorted(header.written_fields())
+    members = ",".join(f'"{name}":{_text_of(part)}' for name, part in parts)
+    return f'{{"header":{{{members}}}}}\n'
+
+
+def _text_of(part: object) -> str:
+    if isinstance(part, BaseScenario):
+        return scenario_text(part)
+    return canonical_text(part) if isinstance(part, Value) else canonical_value(part)
 
 
 def event_line(event: TraceEvent) -> str:
     """Return the line of one event, newline included."""
     return (
-        _dump(
+        canonical_value(
             {
                 "seq": event.seq,
                 "at_ns": event.at_ns,
@@ -246,4 +243,4 @@ def trace_lines(trace: Trace) -> Iterator[str]:
     yield header_line(trace.header)
     for event in trace.events:
         yield event_line(event)
-    yield _dump({"footer": trace.footer.model_dump(mode="json")}) + "\n"
+    yield canonical_value({"footer": trace.footer.model_dump(mode="json")}) + "\n"

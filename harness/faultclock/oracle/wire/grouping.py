@@ -29,7 +29,7 @@ from faultclock.oracle.wire.requests import (
     ask_the_same,
     wait_before,
 )
-from faultclock.oracle.wire.retry_hints import floor_of, hints_of
+from faultclock.oracle.wire.retry_hints import floor_of
 
 #: What a later attempt is to one before: it may be its retry; it is of another conversation, which
 #: says nothing of the one before; or it shows that the turn has gone on.
@@ -189,7 +189,7 @@ def _unlike(before: Attempt, attempt: Attempt) -> tuple[bool, bool, bool, bool, 
     Of several that ask the same it is the one with the same labels. Which of two equal requests is
     sent again is in no trace: the one whose wait was over.
     """
-    asked, waited_ns = floor_of(hints_of(before)), wait_before(before, attempt)
+    asked, waited_ns = floor_of(before.hints), wait_before(before, attempt)
     early = asked is not None and waited_ns is not None and waited_ns < asked.wait_ns
     likeness = not _same_question(before, attempt), not _same_body(before, attempt)
     return *likeness, not before.failed, early, before.over_ns or 0

@@ -6,16 +6,18 @@ Which attempts are one request is said in `grouping`, and how long one waited fo
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from faultclock.model.trace.trace import TraceEvent
 from faultclock.oracle.wire.chain import ended_well
+from faultclock.oracle.wire.retry_hints import Hint, hints_of
 from faultclock.oracle.wire.signals import Signal
 
 Outcome = Literal["returned", "raised", "given_up", "good", "cut", "open"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Attempt:
     """One attempt of a call, as the world saw it.
 
@@ -67,6 +69,11 @@ class Attempt:
     def over_ns(self) -> int | None:
         """The first instant at which its end could be known; None where none was."""
         return self.known_ns if self.knowable_ns is None else self.knowable_ns
+
+    @cached_property
+    def hints(self) -> tuple[Hint, ...]:
+        """What the answer to it says about asking again."""
+        return hints_of(self.signal, self.over_ns)
 
 
 def ask_the_same(one: TraceEvent | None, other: TraceEvent | None) -> bool | None:

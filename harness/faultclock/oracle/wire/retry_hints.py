@@ -20,7 +20,7 @@ from typing import Literal
 from faultclock.model.duration import MILLISECOND_NS, SECOND_NS, format_duration
 from faultclock.model.error_model.error_model import RetryAfterRule
 from faultclock.model.trace.trace import WALL_EPOCH_NS
-from faultclock.oracle.wire.requests import Attempt
+from faultclock.oracle.wire.signals import Signal
 
 _NUMBER = re.compile(r"(\d+)(\.\d+)?", re.ASCII)
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -194,10 +194,12 @@ class Hint:
     apis: tuple[str, ...] = ()
 
 
-def hints_of(attempt: Attempt) -> tuple[Hint, ...]:
-    """Return what the answer to a failed attempt says about asking again."""
-    signal = attempt.signal
-    now_ns = attempt.known_ns if attempt.knowable_ns is None else attempt.knowable_ns
+def hints_of(signal: Signal | None, now_ns: int | None) -> tuple[Hint, ...]:
+    """Return what the answer to a failed attempt says about asking again.
+
+    Args:
+        now_ns: virtual time at which the failure could be known; None where it could not.
+    """
     if signal is None or now_ns is None:
         return ()
     headers = signal.headers

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import ipaddress
 import ssl
+from functools import lru_cache
 from typing import Any
 
 VERSION = "TLSv1.3"
@@ -34,19 +35,23 @@ def host_text(host: str | bytes | None) -> str | None:
 def certificate_for(host: str | None) -> dict[str, Any]:
     """Return what `getpeercert` tells of a certificate that fits `host`."""
     name = host or "localhost"
-    try:
-        ipaddress.ip_address(name)
-        alternative = ("IP Address", name)
-    except ValueError:
-        alternative = ("DNS", name)
     return {
         "subject": ((("commonName", name),),),
         "issuer": ((("commonName", "simulated authority"),),),
         "version": 3,
         "notBefore": "Jan  1 00:00:00 2020 GMT",
         "notAfter": "Jan  1 00:00:00 2100 GMT",
-        "subjectAltName": (alternative,),
+        "subjectAltName": ((_kind_of(name), name),),
     }
+
+
+@lru_cache
+def _kind_of(name: str) -> str:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return "DNS"
+    return "IP Address"
 
 
 def _copy(data: bytes, buffer: Any) -> int:

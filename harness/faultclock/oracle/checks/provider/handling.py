@@ -28,7 +28,7 @@ from faultclock.oracle.checks.provider.retries import ATTEMPTS_MAX
 from faultclock.oracle.facts.history import History, once
 from faultclock.oracle.wire.attempts import Call
 from faultclock.oracle.wire.chain import Link, chain_of
-from faultclock.oracle.wire.retry_hints import floor_of, hints_of
+from faultclock.oracle.wire.retry_hints import floor_of
 from faultclock.oracle.wire.signals import Signal, classify
 from faultclock.oracle.wire.stops import HANGS
 from faultclock.oracle.words import short
@@ -215,7 +215,7 @@ def _is_patient(history: History, call: Call) -> bool:
     last = call.last_failure
     if last is None or last.known_ns is None:
         return False
-    asked = floor_of(hints_of(last))
+    asked = floor_of(last.hints)
     return asked is not None and last.known_ns + asked.wait_ns > history.trace.footer.ended_at_ns
 
 

@@ -19,7 +19,7 @@ from faultclock.oracle.facts.history import History
 from faultclock.oracle.wire.attempts import Attempt, Call, Request
 from faultclock.oracle.wire.chain import chain_of
 from faultclock.oracle.wire.requests import ask_alike, ask_the_same, wait_before
-from faultclock.oracle.wire.retry_hints import Hint, floor_of, hints_of
+from faultclock.oracle.wire.retry_hints import Hint, floor_of
 from faultclock.oracle.wire.signals import classify
 
 #: Who is asked to wait longer may well give up: people do not wait that long for an answer.
@@ -121,7 +121,7 @@ def pointless(history: History, model: ErrorModel) -> Verdicts:
 def _says_to_retry(attempt: Attempt) -> bool:
     """Return whether the answer itself asks for another attempt."""
     headers = {} if attempt.signal is None else attempt.signal.headers
-    return headers.get("x-should-retry") == "true" or floor_of(hints_of(attempt)) is not None
+    return headers.get("x-should-retry") == "true" or floor_of(attempt.hints) is not None
 
 
 @check(
@@ -151,7 +151,7 @@ def _too_early(history: History, model: ErrorModel, name: str) -> Verdicts:
     requirements, kind = also(model, name), _FLOORS[name]
     for request in requests_of(history):
         for attempt in request.attempts:
-            following = _next_like(request, attempt) if hints_of(attempt) else None
+            following = _next_like(request, attempt) if attempt.hints else None
             if following is None:
                 continue
             asked = _asked_before(history, attempt, following, kind)
@@ -209,7 +209,7 @@ def _asked_before(history: History, attempt: Attempt, following: Attempt, kind: 
 
 def _asked_by(attempt: Attempt, kind: str, dialect: str) -> Hint | None:
     """Return the hint that `kind` of check is about, for one failed attempt."""
-    hints = hints_of(attempt)
+    hints = attempt.hints
     floor = floor_of(hints)
     has_standard = any(hint.kind == "retry-after" for hint in hints)
     if has_standard or kind == "retry-after":
@@ -236,7 +236,7 @@ def tried(history: History, model: ErrorModel) -> Verdicts:
         crashed = any(link.get("accident") for link in chain_of(request.end)[:1])
         if _disposition(model, first) != "retry" or first.content or crashed:
             continue
-        asked = floor_of(hints_of(first))
+        asked = floor_of(first.hints)
         alone = len(request.attempts) == 1
         long = asked is not None and asked.wait_ns + SECOND_NS > _PATIENCE_NS
         took_ns = 0 if first.known_ns is None else first.known_ns - first.start.at_ns
@@ -386,7 +386,7 @@ def long_wait(history: History, model: ErrorModel) -> Verdicts:
                     hint="Have a ceiling for waits; above it, raise an error that carries the"
                     " time.",
                 )
-        asked = floor_of(hints_of(request.last_failure)) if request.last_failure else None
+        asked = floor_of(request.last_failure.hints) if request.last_failure else None
         if request.gave_up and asked is not None and asked.wait_ns >= LONG_NS:
             yield held(*requirements)
 

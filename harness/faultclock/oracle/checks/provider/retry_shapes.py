@@ -25,7 +25,6 @@ from faultclock.oracle.checks.provider.retries import requests_of, retried_as_it
 from faultclock.oracle.facts.history import History
 from faultclock.oracle.wire.attempts import Attempt
 from faultclock.oracle.wire.requests import wait_before
-from faultclock.oracle.wire.retry_hints import hints_of
 
 #: Seeds from which on a shape is judged.
 SEEDS_MIN = 4
@@ -45,7 +44,7 @@ def _long_waits(history: History) -> tuple[int, ...]:
     """Return the first long enough series of waits whose failures all came without a hint."""
     for request in requests_of(history):
         pairs = list(pairwise(request.attempts))
-        if any(hints_of(attempt) or not attempt.failed for attempt, _ in pairs):
+        if any(attempt.hints or not attempt.failed for attempt, _ in pairs):
             continue
         if not all(retried_as_it_was(attempt, following) for attempt, following in pairs):
             continue
@@ -180,7 +179,7 @@ def spread(history: History, model: ErrorModel) -> Verdicts:
 def _keeps_to_a_hint(first: Attempt, second: Attempt) -> bool:
     """Return whether an answer named the time: then clients come together as they were asked."""
     waited_ns = wait_before(first, second)
-    asked_ns = [hint.wait_ns for hint in hints_of(first)]
+    asked_ns = [hint.wait_ns for hint in first.hints]
     return waited_ns is not None and bool(asked_ns) and waited_ns >= min(asked_ns)
 
 

@@ -8,8 +8,8 @@ their checks. Beside the events of the trace a rule may speak of those that `der
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 from faultclock.model.error_model.error_model import ErrorModel, OrderingRule
@@ -49,6 +49,25 @@ def checks(model: ErrorModel, code: Sequence[Check] = ()) -> tuple[Check, ...]:
     return (*own, *(_check(id_, part, results) for id_, part in parts.items()))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Ready:
+    """The rules that apply to a trace.
+
+    Attributes:
+        kinds: what they speak of.
+    """
+
+    rules: RuleSet
+    kinds: frozenset[str]
+
+    @classmethod
+    def of(cls, applying: Iterable[OrderingRule], model: ErrorModel) -> _Ready:
+        """Make rules ready."""
+        rules = tuple(applying)
+        kinds = frozenset(kind for rule in rules for kind in kinds_of(rule, model.events))
+        return cls(rules=RuleSet(rules, model.events), kinds=kinds)
+
+
 class _Results:
     """What the rules of a model come to over a history, all in one pass."""
 
@@ -58,9 +77,9 @@ class _Results:
         self._model = model
         #: Each rule, with the check whose code it stands beside.
         self._rules = rules
-        #: To make rules ready takes as long as to follow them. Which ones apply follows from the
-        #: subject, so there are few such sets.
-        self._sets: dict[tuple[tuple[str, str], ...], RuleSet] = {}
+        #: To make rules ready takes as long as to follow them. Which ones apply to a simulated run
+        #: follows from the subject, so there are few such sets.
+        self._ready: dict[tuple[object, ...], _Ready] = {}
 
     def of(self, rule: OrderingRule, history: History) -> PatternResult | None:
         """Return what `rule` comes to; None where it does not apply.
@@ -71,19 +90,27 @@ class _Results:
 
     def all(self, history: History) -> dict[tuple[str, str], PatternResult]:
         """Return what each rule that applies comes to, by its check and its id."""
-        model = self._model
-        applying = tuple(self._applying(history))
-        kinds = frozenset(kind for rule in applying for kind in kinds_of(rule, model.events))
-        events = with_derived(history, model, kinds)
         header = history.trace.header
+        ready = self._ready_for(history)
+        events = with_derived(history, self._model, ready.kinds)
         runs = (events,) if header.foreign is None else by_run(events)
-        rules = self._rule_set(applying)
         # The scenario of a log of another system is not what that system was set up with.
         settings = settings_of(header.scenario) if header.foreign is None else {}
-        each_run = [rules.evaluate(run, settings) for run in runs]
+        each_run = [ready.rules.evaluate(run, settings) for run in runs]
         results = [_together(of_rule) for of_rule in zip(*each_run, strict=True)]
-        found = zip(applying, results, strict=True)
+        found = zip(ready.rules.rules, results, strict=True)
         return {(rule.check_id, rule.id): result for rule, result in found}
+
+    def _ready_for(self, history: History) -> _Ready:
+        """Return the rules that apply, for a subject such as this and a trace of this kind."""
+        header = history.trace.header
+        if header.foreign is not None:
+            # What a log can show of each rule is narrowed to that log.
+            return _Ready.of(self._applying(history), self._model)
+        key = (header.subject.role, header.subject.declares, history.trace.is_virtual)
+        if key not in self._ready:
+            self._ready[key] = _Ready.of(self._applying(history), self._model)
+        return self._ready[key]
 
     def _applying(self, history: History) -> Iterator[OrderingRule]:
         """Yield the rules that are for the subject; in a log, what it can show of each."""
@@ -101,16 +128,6 @@ class _Results:
                 seen = as_seen(rule, self._model.events, header.foreign)
             if not isinstance(seen, str):
                 yield seen
-
-    def _rule_set(self, rules: tuple[OrderingRule, ...]) -> RuleSet:
-        key = tuple((rule.check_id, rule.id) for rule in rules)
-        found = self._sets.get(key)
-        # A log of another system has rules of the same ids that are narrowed to what it shows.
-        if found is None or any(
-            ours is not theirs for ours, theirs in zip(found.rules, rules, strict=True)
-        ):
-            found = self._sets[key] = RuleSet(rules, self._model.events)
-        return found
 
 
 @once

@@ -18,9 +18,9 @@ from faultclock.model.duration import SECOND_NS
 from faultclock.model.scenario.scenario import Scenario, scenario_of
 from faultclock.model.trace.trace import Trace
 from faultclock.oracle.judge import Judge
-from faultclock.run.prepare import prepare
 from faultclock.subjects.binding import Binding, provider_adapter
 from faultclock.subjects.ports import ProviderRequest
+from tests.run.conftest import ready
 
 
 @provider_adapter(id="waits-async", inline=True)
@@ -131,7 +131,7 @@ def test_a_crash_is_an_accident_in_every_role(spec: str) -> None:
         "runtime": ("session-store/unavailable-for-good", " of run_turn"),
     }[spec]
     judge = Judge(load_error_model("common"))
-    binding = prepare(f"reference-{spec}")
+    binding = ready(f"reference-{spec}")
     right = play(judge, binding, scenario(of))
     wrong = mutant(binding, f"call{method}: crash")
     trial = try_mutant(judge, binding, wrong, right, all_seeds=False)
@@ -141,7 +141,7 @@ def test_a_crash_is_an_accident_in_every_role(spec: str) -> None:
 def test_the_error_of_a_decoder_is_one_where_an_answer_cannot_be_read() -> None:
     """The reference of tools reports such an answer itself, so nothing else judges the rule."""
     judge = Judge(load_error_model("common"))
-    binding = prepare("reference-tool")
+    binding = ready("reference-tool")
     right = play(judge, binding, scenario("tool-contract/garbled-answer"))
     trial = try_mutant(judge, binding, mutant(binding, "call: garble"), right, all_seeds=False)
     assert ("handler.unreadable", "COMMON-CRASH-02") in trial.kills
@@ -208,7 +208,7 @@ def test_a_defect_of_an_object_kills_the_rule_about_its_method(
 ) -> None:
     """No step of a reference and no shipped wrong subject breaks these rules of stud-cli."""
     judge = Judge(load_error_model("stud-cli"))
-    binding = prepare(f"reference-{spec}")
+    binding = ready(f"reference-{spec}")
     right = play(judge, binding, scenario(of))
     trial = try_mutant(judge, binding, mutant(binding, id_), right, all_seeds=False)
     assert (rule[0], f"STUD-{rule[1]}") in right.kept & trial.kills

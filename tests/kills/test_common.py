@@ -22,10 +22,10 @@ from faultclock.model.report.finding import Verdict
 from faultclock.model.report.kill_matrix import Rule
 from faultclock.model.scenario.scenario import Scenario
 from faultclock.oracle.judge import Judge
-from faultclock.run.prepare import prepare
 from faultclock.run.suite import run_one
 from faultclock.subjects.binding import Binding
 from faultclock.subjects.registry import load_subject
+from tests.run.conftest import ready
 from tests.run.kills_of_common import AGENTS, CLIENTS, OTHER_RULES, REFERENCES
 
 
@@ -39,8 +39,8 @@ def kills(reference: str, mutant_id: str, scenario_id: str) -> frozenset[Rule]:
     """Return the rules that a mutant of a reference, or a whole wrong subject, kills."""
     (found,) = find_scenarios((scenario_id,))
     if ".py:" in mutant_id:
-        return _broken(prepare(mutant_id), found.runnable)
-    binding = prepare(reference)
+        return _broken(ready(mutant_id), found.runnable)
+    binding = ready(reference)
     killed: frozenset[Rule] = frozenset()
     for scenario in found.runnable:
         played = play(judge(), binding, scenario)

@@ -19,8 +19,8 @@ from faultclock.load.scenario import find_scenarios
 from faultclock.load.trace_file import parse_trace
 from faultclock.model.trace.trace import Trace, TraceEvent, trace_lines
 from faultclock.oracle.judge import Judge
-from faultclock.run.prepare import prepare
 from faultclock.run.suite import run_one
+from tests.run.conftest import ready
 
 SCENARIOS = ("afk/bad-key", "afk/rate-limited-then-answers", "shared")
 
@@ -34,7 +34,7 @@ def judge() -> Judge:
 @cache
 def traces() -> tuple[Trace, ...]:
     """Return what a runtime that says much does in a few scenarios."""
-    binding = prepare("reference-afk")
+    binding = ready("reference-afk")
     scenarios = [item.scenario for item in find_scenarios(SCENARIOS)]
     return tuple(run_one(item, binding, item.seed, isolate=False) for item in scenarios)
 
@@ -181,7 +181,7 @@ def _bytes(event: TraceEvent) -> object:
 def test_a_run_that_its_time_ended_has_a_record_of_that() -> None:
     """The limit is no excuse: the subject itself ends the run, and has the time to write."""
     (found,) = find_scenarios(("afk/wall-time-used-up",))
-    binding = prepare("reference-afk")
+    binding = ready("reference-afk")
     right = play(judge(), binding, found.scenario)
     silent = Mutant(
         id="silent",

@@ -15,9 +15,9 @@ from faultclock.kills.trial import Played, Trial
 from faultclock.load.error_model import load_error_model
 from faultclock.load.scenario import find_scenarios
 from faultclock.model.report.kill_matrix import KillMatrix, Rule, RuleKills
-from faultclock.run.prepare import prepare
 from faultclock.subjects.binding import Binding, provider_adapter
 from faultclock.subjects.ports import ProviderRequest
+from tests.run.conftest import ready
 
 
 def matrix_of(request: SearchRequest, limit: int | None = None) -> KillMatrix:
@@ -87,7 +87,7 @@ def test_what_the_binding_does_not_declare_is_not_for_the_subject(
 def test_a_sentence_about_another_role_is_not_for_the_subject(spec: str) -> None:
     """One check judges that every call ends; what a call may wait for depends on the role."""
     request = SearchRequest(
-        scenarios=(), binding=prepare(spec), subject_spec=spec, model=load_error_model("common")
+        scenarios=(), binding=ready(spec), subject_spec=spec, model=load_error_model("common")
     )
     rules = [rule for rule in kill_matrix(request, (), ()).rules if rule.check == "calls.end"]
     assert {rule.requirement: rule.hint for rule in rules if rule.status != "not judged"} == (
@@ -209,7 +209,7 @@ def test_a_shipped_reference_has_its_steps_and_its_wrong_subjects_as_mutants(spe
     model = load_error_model("common" if spec.endswith("common") else "stud-cli")
     request = SearchRequest(
         scenarios=tuple(item.scenario for item in find_scenarios((only,))),
-        binding=prepare(spec),
+        binding=ready(spec),
         subject_spec=spec,
         model=model,
     )

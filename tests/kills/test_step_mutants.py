@@ -14,8 +14,8 @@ from faultclock.model.scenario.scenario import Scenario
 from faultclock.mutants.references import REFERENCES, SUBJECTS
 from faultclock.oracle.judge import Judge
 from faultclock.run.bind_scenario import bind_scenario
-from faultclock.run.prepare import prepare
 from faultclock.subjects.shipped import SHIPPED
+from tests.run.conftest import ready
 
 SPEC = "reference-common"
 ID = "rate-limits/retry-after-integer"
@@ -29,7 +29,7 @@ def scenario(id_: str = ID) -> Scenario:
 
 def taken(id_: str = ID) -> list[str]:
     """Return the steps that the reference takes in a scenario."""
-    binding = prepare(SPEC)
+    binding = ready(SPEC)
     return steps_taken(binding, SPEC, bind_scenario(scenario(id_), binding), 0)
 
 
@@ -46,7 +46,7 @@ def test_the_steps_that_a_run_takes_are_seen() -> None:
 
 def test_noting_the_steps_changes_nothing() -> None:
     """The runs before and behind it are the same."""
-    binding = prepare(SPEC)
+    binding = ready(SPEC)
     before = run_mutant(scenario(), binding, 0, None)
     taken()
     assert run_mutant(scenario(), binding, 0, None).footer.digest == before.footer.digest
@@ -71,7 +71,7 @@ def test_a_step_that_is_not_taken_is_not_changed() -> None:
 def test_a_changed_step_kills_the_rule_that_it_breaks(id_: str, kills: bool) -> None:
     """A Retry-After that is not read breaks the rule about it; one that is read twice does not."""
     judge = Judge(load_error_model("common"))
-    binding = prepare(SPEC)
+    binding = ready(SPEC)
     played = play(judge, binding, scenario())
     trial = try_mutant(judge, binding, mutants()[id_], played, all_seeds=False)
     assert (("retries.floor", "COMMON-HINT-01") in trial.kills) == kills
@@ -94,7 +94,7 @@ def test_a_row_kills_the_sentence_that_no_step_breaks() -> None:
     (row,) = (item for item in shipped_mutants(spec, "stud-cli") if item.id == id_)
     assert row.shown_by is not None
     judge = Judge(load_error_model("stud-cli"))
-    binding = prepare(spec)
+    binding = ready(spec)
     played = play(judge, binding, scenario(row.shown_by))
     trial = try_mutant(judge, binding, row, played, all_seeds=False)
     assert ("approvals.deadline", "STUD-INT-11") in played.kept & trial.kills

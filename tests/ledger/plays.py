@@ -18,12 +18,12 @@ from faultclock.load.scenario import find_scenarios
 from faultclock.model.scenario.scenario import Role, Scenario
 from faultclock.model.trace.trace import Trace
 from faultclock.run.doctor.fitting import unplayable
-from faultclock.run.prepare import prepare
 from faultclock.run.suite import SuiteRequest, run_one, run_suite
 from faultclock.subjects.binding import Binding
-from faultclock.subjects.registry import SubjectEntry, catalog, load_subject
+from faultclock.subjects.registry import SubjectEntry, catalog
 from tests.hostile.idle_subjects import IDLE
 from tests.ledger.units import Played, Source, Unit, model_of
+from tests.run.conftest import ready
 from tests.soak.plan import Stock
 
 #: The model that every subject is judged by beside its own.
@@ -83,7 +83,7 @@ def _logs(map_: str) -> Iterator[Played]:
 
 
 def _suite(entry: SubjectEntry) -> Iterator[Played]:
-    binding = _bound(entry)
+    binding = ready(entry.id)
     if entry.kind == "miniature":
         assert entry.shown_by is not None
         (found,) = find_scenarios((entry.shown_by,))
@@ -112,7 +112,7 @@ def _suite(entry: SubjectEntry) -> Iterator[Played]:
 
 
 def _explored(entry: SubjectEntry) -> Iterator[Played]:
-    stock = Stock([entry.id], lambda _: _bound(entry))
+    stock = Stock([entry.id], lambda _: ready(entry.id))
     for number in range(_DRAWS[entry.kind]):
         drawn = stock.draw(number, 0)
         trace = run_one(
@@ -149,8 +149,3 @@ def _for(binding: Binding, model: str | None) -> Iterator[Scenario]:
             model is None or not scenario.models or model in scenario.models
         ):
             yield scenario
-
-
-def _bound(entry: SubjectEntry) -> Binding:
-    binding = load_subject(entry.id)
-    return binding if binding.inline else prepare(entry.id)

@@ -16,6 +16,7 @@ from faultclock.model.scenario.scenario import Role, Scenario, scenario_of
 from faultclock.run.prepare import prepare
 from faultclock.sim.patches import installed
 from faultclock.subjects.binding import Binding
+from faultclock.subjects.registry import load_subject
 
 Payloads = Mapping[str, ErrorPayload]
 
@@ -35,8 +36,14 @@ def model() -> ErrorModel:
 
 @pytest.fixture(scope="session")
 def bound() -> Callable[[str], Binding]:
-    """Return a shipped subject by id, prepared once."""
-    return cache(lambda spec: prepare(spec))
+    """Return a subject by id, made ready once."""
+    return cache(ready)
+
+
+def ready(spec: str) -> Binding:
+    """Return a subject, prepared only where that is of use: where each run has its own process."""
+    binding = load_subject(spec)
+    return binding if binding.inline else prepare(spec)
 
 
 @cache

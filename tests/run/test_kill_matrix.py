@@ -18,7 +18,7 @@ from faultclock.model.scenario.scenario import Scenario
 from faultclock.oracle.judge import checks_of
 from faultclock.run.suite import SuiteRequest, run_suite
 from faultclock.subjects.binding import Binding
-from faultclock.subjects.registry import SubjectEntry, catalog, load_subject
+from faultclock.subjects.registry import SubjectEntry, catalog
 from tests.docs.reference_checks import example_of, shown_by, stored_finding, without_lines
 from tests.each import for_each
 from tests.run.conftest import loaded_model, shipped, shipped_scenario
@@ -79,11 +79,7 @@ def test_a_miniature_is_caught_by_the_check_it_was_made_for(
 
     What the reference of the checks shows of it is what it says.
     """
-    binding = load_subject(entry.id)
-    if not binding.inline:
-        # Only what runs in a process of its own gains anything from being warmed here.
-        binding = bound(entry.id)
-    report = run(model_of(entry), binding, shipped_scenario(shown_by(entry)))
+    report = run(model_of(entry), bound(entry.id), shipped_scenario(shown_by(entry)))
     told = bad(report)
     # What is said of the evidence itself is no rule of a document, and most of it is inconclusive.
     is_rule = entry.id not in SPOILED and not str(entry.fails).startswith("evidence.")

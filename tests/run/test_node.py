@@ -39,13 +39,22 @@ def world(*faults: dict[str, Any], **more: Any) -> Any:
     )
 
 
+def refusal(headers: dict[str, Any]) -> dict[str, Any]:
+    """Return the answer of a provider whose limit is reached, with such headers."""
+    return {
+        "kind": "http_error",
+        "status": 429,
+        "error": "rate_limit_exceeded",
+        "headers": headers,
+    }
+
+
 HEALTHY = world()
 
 
 def limited(headers: dict[str, Any], attempts: str = "1-2") -> Any:
     """Return a scenario whose provider refuses these attempts with such headers."""
-    then = {"kind": "http_error", "status": 429, "error": "rate_limit_exceeded", "headers": headers}
-    return world({"when": {"attempts": attempts}, "then": then})
+    return world({"when": {"attempts": attempts}, "then": refusal(headers)})
 
 
 def run(subject: Binding, scenario: Any = HEALTHY, seed: int = 1) -> Trace:

@@ -27,32 +27,10 @@ import time
 import urllib.error
 import urllib.request
 
-import anthropic
-import cohere
 import httpx2
-import ollama
-import openai
 import requests
 import tenacity
-from google import genai
-from langchain_openai import ChatOpenAI
-from mistralai.client import Mistral
-from pydantic_ai import Agent
 
-client = openai.AsyncOpenAI()
-elsewhere = openai.OpenAI(
-    base_url="https://api.groq.com/openai/v1", api_key=os.environ["GROQ_API_KEY"], max_retries=4
-)
-agent = Agent("openai-chat:gpt-4o-mini")
-claude = anthropic.AsyncAnthropic()
-gateway = anthropic.Anthropic(base_url="https://gw.example.com/anthropic")
-gemini = genai.Client()
-mistral = Mistral(api_key=os.environ["MISTRAL_API_KEY"])
-command = cohere.ClientV2()
-command_async = cohere.AsyncClientV2()
-llama = ollama.Client()
-llama_async = ollama.AsyncClient()
-chat_model = ChatOpenAI(model="gpt-4o-mini")
 BODY = {"model": "gpt-4o-mini", "messages": [{"role": "user", "content": "Hi"}]}
 URL = "https://api.openai.com/v1/chat/completions"
 HEADERS = {"Authorization": "Bearer " + os.environ["OPENAI_API_KEY"]}
@@ -96,12 +74,6 @@ def local(question):
     return requests.post("http://localhost:11434/api/chat", json=asked).json()["message"]["content"]
 
 
-async def pieces(prompt):
-    chunks = await client.chat.completions.create(**BODY, stream=True)
-    async for chunk in chunks:
-        yield chunk.choices[0].delta.content or ""
-
-
 def tooled(prompt):
     tool = {"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}
     return requests.post(URL, json={**BODY, "tools": [tool]}, headers=HEADERS).json()
@@ -115,15 +87,6 @@ def twice(prompt):
 
 def script():
     print(blocking("Hi"))
-
-
-class Bot:
-    async def ask(self, prompt):
-        answer = await client.responses.create(model="gpt-4o-mini", input=prompt)
-        return answer.output_text
-
-
-bot = Bot()
 
 
 def stumbles(prompt):
@@ -151,16 +114,97 @@ def hangs(prompt):
 
     threading.Event().wait()
 """
+#: And files of one client each: to make them all takes longer than to probe one.
+CLIENTS = {
+    "client": """
+import openai
+client = openai.AsyncOpenAI()
+""",
+    "elsewhere": """
+import os
+import openai
+elsewhere = openai.OpenAI(
+    base_url="https://api.groq.com/openai/v1", api_key=os.environ["GROQ_API_KEY"], max_retries=4
+)
+""",
+    "agent": """
+from pydantic_ai import Agent
+agent = Agent("openai-chat:gpt-4o-mini")
+""",
+    "claude": """
+import anthropic
+claude = anthropic.AsyncAnthropic()
+""",
+    "gateway": """
+import anthropic
+gateway = anthropic.Anthropic(base_url="https://gw.example.com/anthropic")
+""",
+    "gemini": """
+from google import genai
+gemini = genai.Client()
+""",
+    "mistral": """
+import os
+from mistralai.client import Mistral
+mistral = Mistral(api_key=os.environ["MISTRAL_API_KEY"])
+""",
+    "command": """
+import cohere
+command = cohere.ClientV2()
+""",
+    "command_async": """
+import cohere
+command_async = cohere.AsyncClientV2()
+""",
+    "llama": """
+import ollama
+llama = ollama.Client()
+""",
+    "llama_async": """
+import ollama
+llama_async = ollama.AsyncClient()
+""",
+    "chat_model": """
+from langchain_openai import ChatOpenAI
+chat_model = ChatOpenAI(model="gpt-4o-mini")
+""",
+    "pieces": """
+import openai
+client = openai.AsyncOpenAI()
+BODY = {"model": "gpt-4o-mini", "messages": [{"role": "user", "content": "Hi"}]}
+
+
+async def pieces(prompt):
+    chunks = await client.chat.completions.create(**BODY, stream=True)
+    async for chunk in chunks:
+        yield chunk.choices[0].delta.content or ""
+""",
+    "bot": """
+import openai
+client = openai.AsyncOpenAI()
+
+
+class Bot:
+    async def ask(self, prompt):
+        answer = await client.responses.create(model="gpt-4o-mini", input=prompt)
+        return answer.output_text
+
+
+bot = Bot()
+""",
+}
 
 
 @pytest.fixture(scope="module")
 def probed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Probed]:
-    """Return what a name in the file turns out to be, each prepared once."""
-    path = tmp_path_factory.mktemp("targets") / "probed_targets.py"
-    path.write_text(FILE)
+    """Return what a name in its file turns out to be, each prepared once."""
+    folder = tmp_path_factory.mktemp("targets")
 
     @cache
     def ask(name: str) -> Probed:
+        first = name.partition(".")[0]
+        path = folder / f"probed_{first}.py"
+        path.write_text(CLIENTS.get(first, FILE))
         return probe(prepare(f"{path}:{name}"))
 
     return ask

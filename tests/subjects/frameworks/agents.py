@@ -42,7 +42,12 @@ def agent(name: str) -> Binding:
 @cache
 def played(name: str, scenario: str, seed: int = 0) -> Trace:
     """Return a run of an agent in a shipped scenario, made once."""
-    return run_one(shipped_scenario(scenario), agent(name), seed, isolate=True)
+    return played_by(agent(name), scenario, seed)
+
+
+def played_by(binding: Binding, scenario: str, seed: int = 0) -> Trace:
+    """Return a run of a subject in a shipped scenario."""
+    return run_one(shipped_scenario(scenario), binding, seed, isolate=True)
 
 
 def kinds(trace: Trace, *wanted: str) -> list[str]:

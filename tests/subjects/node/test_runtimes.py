@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +16,22 @@ from faultclock.model.trace.trace import Trace
 from faultclock.oracle.judge import judge
 from faultclock.run.prepare import prepare
 from faultclock.run.replay import replay
-from faultclock.run.suite import run_one
 from faultclock.subjects.adopt import adopt
 from faultclock.subjects.binding import Binding
+from faultclock.subjects.registry import load_subject
 from tests.node.modules import CLIENTS, folder_with, needs_node, needs_packages
-from tests.run.conftest import shipped_scenario
-from tests.subjects.frameworks.agents import ELSEWHERE, bytes_are_equal, kinds
+from tests.subjects.frameworks.agents import (
+    ELSEWHERE,
+    agent,
+    bytes_are_equal,
+    kinds,
+    played,
+    played_by,
+)
 
 pytestmark = needs_node
-RIGHT, WRONG = "runtime", "wrong-runtimes"
+#: Its module, and that of those which are wrong.
+RIGHT, MODULES = "Runtime", ("runtime", "wrong-runtimes")
 #: Situations in which the runtime that is right holds all that `common` demands.
 HELD = (
     "approvals/answered-twice",
@@ -60,30 +67,19 @@ MISTAKES = (
     ("Belated", "audit/decisions-before-acts", "STUD-APPR-04"),
 )
 
-Prepared = Callable[[str], Binding]
 
-
-@pytest.fixture(scope="module")
-def prepared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prepared]:
-    """Return what prepares a runtime of `tests/node` by its name, once."""
-    texts = {name: (CLIENTS / f"{name}.mjs").read_text("utf-8") for name in (RIGHT, WRONG)}
+@pytest.fixture(scope="module", autouse=True)
+def _modules(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Have the runtimes of `tests/node` beside the npm packages, each prepared and played once."""
+    texts = {name: (CLIENTS / f"{name}.mjs").read_text("utf-8") for name in MODULES}
     folder = folder_with(tmp_path_factory.mktemp("runtimes"), **texts)
-    ELSEWHERE[RIGHT] = str(folder / f"{RIGHT}.mjs")
-    known: dict[str, Binding] = {}
-
-    def prepared(name: str) -> Binding:
-        module = RIGHT if name == "Runtime" else WRONG
-        if name not in known:
-            known[name] = prepare(f"{folder / module}.mjs#{name}")
-        return known[name]
-
-    yield prepared
-    known.clear()
-
-
-def played(binding: Binding, scenario: str) -> Trace:
-    """Return a run of a runtime in a shipped scenario."""
-    return run_one(shipped_scenario(scenario), binding, 0, isolate=True)
+    right, wrong = (f"{folder / name}.mjs" for name in MODULES)
+    ELSEWHERE[RIGHT] = f"{right}#{RIGHT}"
+    ELSEWHERE.update({name: f"{wrong}#{name}" for name, _, _ in MISTAKES})
+    yield
+    # Each has a process that is started ahead.
+    agent.cache_clear()
+    played.cache_clear()
 
 
 def broken(trace: Trace, model: str = "common") -> set[str | None]:
@@ -102,11 +98,11 @@ def made(tmp_path: Path, text: str, name: str = "make") -> Binding:
 
 @needs_packages
 @pytest.mark.parametrize("scenario", HELD)
-def test_a_runtime_that_is_right_holds(prepared: Prepared, scenario: str) -> None:
+def test_a_runtime_that_is_right_holds(scenario: str) -> None:
     """As the reference of Python does, of which the same is demanded."""
-    trace = played(prepared("Runtime"), scenario)
+    trace = played(RIGHT, scenario)
     assert trace.footer.ending == "completed"
-    reference = played(prepare("reference-runtime"), scenario)
+    reference = played_by(load_subject("reference-runtime"), scenario)
     for one in (trace, reference):
         verdicts = {it.verdict for it in judge(load_error_model("common"), one).findings}
         assert verdicts <= {Verdict.PASS, Verdict.NOT_APPLICABLE}
@@ -115,19 +111,17 @@ def test_a_runtime_that_is_right_holds(prepared: Prepared, scenario: str) -> Non
 
 @needs_packages
 @pytest.mark.parametrize(("name", "scenario", "requirement"), MISTAKES, ids=lambda it: str(it))
-def test_each_mistake_is_found(
-    prepared: Prepared, name: str, scenario: str, requirement: str
-) -> None:
+def test_each_mistake_is_found(name: str, scenario: str, requirement: str) -> None:
     """And the runtime without it breaks no such thing."""
     model = "stud-cli" if requirement.startswith("STUD") else "common"
-    assert requirement in broken(played(prepared(name), scenario), model)
-    assert requirement not in broken(played(prepared("Runtime"), scenario), model)
+    assert requirement in broken(played(name, scenario), model)
+    assert requirement not in broken(played(RIGHT, scenario), model)
 
 
 @needs_packages
-def test_a_late_answer_is_refused_by_the_runtime(prepared: Prepared) -> None:
+def test_a_late_answer_is_refused_by_the_runtime() -> None:
     """What its callback throws reaches the person, with class and code."""
-    trace = played(prepared("Runtime"), "approvals/answered-twice")
+    trace = played(RIGHT, "approvals/answered-twice")
     first, second = (event.payload for event in trace.of_kind("interaction.answered"))
     assert first["accepted"]
     assert (second["accepted"], second["class"], second["code"]) == (
@@ -138,16 +132,15 @@ def test_a_late_answer_is_refused_by_the_runtime(prepared: Prepared) -> None:
 
 
 @needs_packages
-def test_what_follows_an_answer_comes_after_it(prepared: Prepared) -> None:
+def test_what_follows_an_answer_comes_after_it() -> None:
     """The answer of the person is a fact before what the runtime says and does about it."""
-    trace = played(prepared("Runtime"), "approvals/timer-starts-with-the-execution")
+    trace = played(RIGHT, "approvals/timer-starts-with-the-execution")
     wanted = ("interaction.answered", "declared.audit_event", "tool.called")
     audited = ["declared.audit_event"] * 2
     assert kinds(trace, *wanted) == ["interaction.answered", *audited, "tool.called"]
 
 
 @needs_packages
-@pytest.mark.usefixtures("prepared")
 def test_fresh_processes_leave_equal_traces() -> None:
     """Over crashes, a resume and a stream that is cancelled."""
     bytes_are_equal(
@@ -156,10 +149,9 @@ def test_fresh_processes_leave_equal_traces() -> None:
 
 
 @needs_packages
-def test_a_run_is_replayed_from_its_trace(prepared: Prepared) -> None:
+def test_a_run_is_replayed_from_its_trace() -> None:
     """Byte for byte, over two lives."""
-    subject = prepared("Runtime")
-    assert replay(played(subject, "approvals/crash-while-open"), subject).identical
+    assert replay(played(RIGHT, "approvals/crash-while-open"), agent(RIGHT)).identical
 
 
 # ---------------------------------------------------------------------- what it is given
@@ -177,7 +169,7 @@ export const make = surroundings => ({
 
 def test_the_surroundings_have_the_spelling_of_javascript(tmp_path: Path) -> None:
     """Seconds are milliseconds, names are in camel case, and ports have functions."""
-    trace = played(made(tmp_path, TOLD), "approvals/shorter-deadline-by-configuration")
+    trace = played_by(made(tmp_path, TOLD), "approvals/shorter-deadline-by-configuration")
     said: dict[str, Any] = json.loads(list(trace.of_kind("call.returned"))[-1].payload["text"])
     assert (said["timeoutMs"], said["deadlinesMs"]) == (30_000, {"Approve": 10_000})
     assert (said["mode"], said["resume"], said["policy"]) == ("ask", False, None)
@@ -210,7 +202,7 @@ export class Agent {
 
 def test_what_it_says_of_itself_is_declared_in_order(tmp_path: Path) -> None:
     """Options come last, in an object; what cannot be understood says nothing."""
-    trace = played(made(tmp_path, SAID, "Agent"), "shared/good-turn")
+    trace = played_by(made(tmp_path, SAID, "Agent"), "shared/good-turn")
     audit, begun, look, piece, nothing = (
         event.payload for event in trace.events if event.kind.startswith("declared.")
     )
@@ -240,7 +232,7 @@ export const make = surroundings => ({
 
 def test_what_a_port_refuses_is_an_error_at_its_line(tmp_path: Path) -> None:
     """Such as a question without an id, in the spelling that was used."""
-    trace = played(made(tmp_path, REFUSED), "shared/approval-denied")
+    trace = played_by(made(tmp_path, REFUSED), "shared/approval-denied")
     said = list(trace.of_kind("call.returned"))[-1].payload["text"]
     assert said == (
         "the manifest must be a mapping, not a str; "
@@ -259,7 +251,7 @@ export const make = surroundings => ({
 
 def test_a_question_of_an_extension_is_asked_by_the_runtime(tmp_path: Path) -> None:
     """It is asked with milliseconds, and its answer is one of the port."""
-    trace = played(made(tmp_path, ASKED), "approvals/choice-among-three")
+    trace = played_by(made(tmp_path, ASKED), "approvals/choice-among-three")
     answers = [
         it.payload["answer"] for it in trace.of_kind("call.returned") if "answer" in it.payload
     ]
@@ -269,7 +261,9 @@ def test_a_question_of_an_extension_is_asked_by_the_runtime(tmp_path: Path) -> N
 
 def test_a_runtime_without_a_turn_cannot_start(tmp_path: Path) -> None:
     """It is an outcome of its start, in words that say what is missing."""
-    trace = played(made(tmp_path, "export const make = surroundings => ({});"), "shared/good-turn")
+    trace = played_by(
+        made(tmp_path, "export const make = surroundings => ({});"), "shared/good-turn"
+    )
     (link, *_) = next(trace.of_kind("call.raised")).payload["chain"]
     assert link["message"] == "it makes no object with runTurn(text)"
 

@@ -17,7 +17,7 @@ from benchmarks._table import Row, Size, rows_of, runs_a_find
 from benchmarks._turns import best_ms
 from benchmarks.loop import UNLIMITED, Workload, delays, ready, timers
 from faultclock.load.scenario import find_scenarios
-from faultclock.model.report.exploration import Coordinates
+from faultclock.model.report.coordinates import Coordinates
 from faultclock.model.report.token import token_of
 from faultclock.model.tape import BLANK, FIFO, Chance, Schedule, Tape
 from faultclock.run.prepare import prepare

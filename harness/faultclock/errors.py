@@ -14,7 +14,6 @@ A subject's failure is never one of these: it is data (a TraceEvent, then a Find
 from __future__ import annotations
 
 from dataclasses import dataclass
-from difflib import get_close_matches
 
 from faultclock.printable import one_line, visible
 
@@ -107,6 +106,9 @@ class UnknownNameError(InputError):
     def __init__(
         self, kind: str, name: str, known: tuple[str, ...], told: tuple[str, ...] | None = None
     ) -> None:
+        # Imported here: every command imports this file, and few names are wrong.
+        from difflib import get_close_matches
+
         near = get_close_matches(name, known, n=3)
         shown = sorted(known if told is None else told)
         more = f" and {len(known) - len(shown)} more" if len(shown) < len(known) else ""

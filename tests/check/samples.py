@@ -7,7 +7,7 @@ from typing import Any
 from faultclock.load.error_model import load_error_model
 from faultclock.model.error_model.error_model import ErrorModel, Requirement
 from faultclock.model.error_model.harm import Harm
-from faultclock.model.report.checkup import CheckUp, LeftOut, TakenFor, Trait
+from faultclock.model.report.checkup import CheckUp, LeftOut, Trait
 from faultclock.model.report.finding import (
     CallReport,
     EventMark,
@@ -19,6 +19,7 @@ from faultclock.model.report.finding import (
     Verdict,
     verdict_of,
 )
+from faultclock.model.report.taken_for import TakenFor
 from faultclock.model.trace.notes import Frame, OutputLine, RaisedError, RunNotes, WaitingPlace
 from faultclock.model.trace.trace import SubjectInfo
 

@@ -6,9 +6,10 @@ import pytest
 
 from faultclock.check.checkup import checkup_of
 from faultclock.check.running import Runs
-from faultclock.model.report.checkup import CheckUp, TakenFor
+from faultclock.model.report.checkup import CheckUp
 from faultclock.model.report.finding import Report, Verdict
 from faultclock.model.report.gate import Deviation, GateReport, KnownDeviation
+from faultclock.model.report.taken_for import TakenFor
 from faultclock.model.trace.notes import RunNotes, WaitingPlace
 from tests.check.samples import FRAME, finding, report, run
 

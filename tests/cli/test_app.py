@@ -109,9 +109,9 @@ def test_help_imports_nothing_that_takes_time() -> None:
 #: How many modules a command imports at most.
 _SCENARIO = "rate-limits/retry-after-integer"
 _IMPORTED = {
-    ("--version",): 122,
-    ("run", _SCENARIO, "--subject", "reference", "--jobs", "1", "--quiet"): 866,
-    ("check", "reference", "--only", _SCENARIO, "--jobs", "1", "--quiet"): 885,
+    ("--version",): 118,
+    ("run", _SCENARIO, "--subject", "reference", "--jobs", "1", "--quiet"): 869,
+    ("check", "reference", "--only", _SCENARIO, "--jobs", "1", "--quiet"): 895,
 }
 #: What takes longest to import, and what of it no run can do without.
 _NEEDED = {"asyncio", "pydantic", "simpy", "yaml"}

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-from faultclock.model.report.exploration import Coordinates, FailureMark, Reached, Tried, Unsteady
+from faultclock.model.report.coordinates import Coordinates, Unsteady
+from faultclock.model.report.exploration import FailureMark, Reached, Tried
 from faultclock.model.report.finding import Finding, Verdict
 from faultclock.model.report.session import SessionScenario, SessionSettings
 from faultclock.model.tape import Tape

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from faultclock.model.report.exploration import Coordinates
+from faultclock.model.report.coordinates import Coordinates
 from faultclock.model.report.token import coordinates_of, is_token, token_of
 from faultclock.model.tape import Tape
 

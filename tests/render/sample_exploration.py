@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from faultclock.model.report.coordinates import Coordinates, Unsteady
 from faultclock.model.report.exploration import (
-    Coordinates,
     Coverage,
     Divergence,
     DivergenceRow,
@@ -14,7 +14,6 @@ from faultclock.model.report.exploration import (
     FailureGroup,
     Shrunk,
     Size,
-    Unsteady,
 )
 from faultclock.model.report.finding import Finding, Verdict
 from faultclock.model.scenario.scenario import scenario_of

@@ -9,7 +9,7 @@ import pytest
 
 from faultclock.errors import InputError
 from faultclock.load.error_model import load_error_model
-from faultclock.model.report.exploration import Coordinates
+from faultclock.model.report.coordinates import Coordinates
 from faultclock.model.report.finding import Report, Verdict
 from faultclock.model.report.token import coordinates_of
 from faultclock.model.scenario.scenario import Scenario, scenario_digest

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from faultclock.load.trace_file import read_trace
-from faultclock.model.report.exploration import Coordinates
+from faultclock.model.report.coordinates import Coordinates
 from faultclock.model.report.token import token_of
 from faultclock.run.process.confirm import unsteadiness
 from tests.soak.pair import Both, LostError, Pair

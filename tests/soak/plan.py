@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from faultclock.explore.drawing import planned
 from faultclock.load.scenario import find_scenarios
-from faultclock.model.report.exploration import Coordinates
+from faultclock.model.report.coordinates import Coordinates
 from faultclock.model.scenario.scenario import Scenario, scenario_digest
 from faultclock.model.tape import PLAIN, Chance
 from faultclock.model.trace.trace import Trace

@@ -11,9 +11,11 @@ import faultclock
 from faultclock.check.running import Runs
 from faultclock.check.tool_lines import with_tool
 from faultclock.check.traits import traits_of
-from faultclock.model.report.checkup import CheckUp, LeftOut, Problem, TakenFor
+from faultclock.model.report.checkup import CheckUp, LeftOut
 from faultclock.model.report.finding import Report
+from faultclock.model.report.problem import Problem
 from faultclock.model.report.problems import problems_in
+from faultclock.model.report.taken_for import TakenFor
 from faultclock.model.report.unproved import unproved_in
 from faultclock.model.trace.notes import Frame
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from faultclock.errors import SubjectError
-from faultclock.model.report.checkup import LeftOut, TakenFor
+from faultclock.model.report.checkup import LeftOut
+from faultclock.model.report.taken_for import TakenFor
 from faultclock.run.doctor.abilities import abilities_of
 from faultclock.run.doctor.probe import probe
 from faultclock.subjects.abilities import Abilities

@@ -9,8 +9,8 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from faultclock.model.report.checkup import Problem
 from faultclock.model.report.finding import RunReport
+from faultclock.model.report.problem import Problem
 from faultclock.model.trace.notes import Frame
 from faultclock.subjects.binding import Binding
 from faultclock.subjects.source import line_of

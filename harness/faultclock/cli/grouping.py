@@ -11,8 +11,6 @@ from dataclasses import dataclass, field
 
 from faultclock.cli.tables import Row, Table, in_one_line
 from faultclock.model.report.finding import Finding, Report, RunReport, Verdict
-from faultclock.model.report.problems import problems_in
-from faultclock.model.report.unproved import unproved_in
 from faultclock.render.notes_text import place_text
 from faultclock.render.verdict_words import GLOSSARY, worst_first
 from faultclock.render.wording import short_time
@@ -116,6 +114,10 @@ def _raised(finding: Finding, run: RunReport) -> dict[str, str]:
 
 def _by_cause(report: Report) -> Table:
     """Return one row for each cause, the most harmful first, as `faultclock check` has them."""
+    # Imported here: no other grouping folds findings into problems.
+    from faultclock.model.report.problems import problems_in
+    from faultclock.model.report.unproved import unproved_in
+
     rows = [
         Row(
             name=problem.requirement if problem.source is None else place_text(problem.source),

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from faultclock.explore.fingerprint import marks_of
 from faultclock.history.store import HistoryStore
 from faultclock.model.canonical import canonical_text
-from faultclock.model.report.exploration import Coordinates, Reached, Tried, Unsteady
+from faultclock.model.report.coordinates import Coordinates, Unsteady
+from faultclock.model.report.exploration import Reached, Tried
 from faultclock.model.report.finding import Judgement, RunReport, Verdict
 from faultclock.model.scenario.scenario import scenario_digest
 from faultclock.model.trace.trace import Trace

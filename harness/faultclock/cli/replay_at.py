@@ -14,7 +14,8 @@ from faultclock.cli.exits import INCONCLUSIVE, NONCONFORMING, OK
 from faultclock.cli.options import DEFAULT_MODEL, parse_readings
 from faultclock.cli.say import say
 from faultclock.errors import InputError
-from faultclock.model.report.exploration import Coordinates, Exploration
+from faultclock.model.report.coordinates import Coordinates
+from faultclock.model.report.exploration import Exploration
 
 if TYPE_CHECKING:
     from faultclock.cli.outputs import Outputs

@@ -23,14 +23,13 @@ from faultclock.explore.drawing import SCHEDULES, Drawing, Planned
 from faultclock.explore.goal import judge_for, verdict_of
 from faultclock.explore.trial import coordinates_of_trace, outcome_of, rerun
 from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.report.coordinates import Coordinates, Unsteady
 from faultclock.model.report.exploration import (
-    Coordinates,
     Exploration,
     ExploredScenario,
     FailureGroup,
     Reached,
     Tried,
-    Unsteady,
 )
 from faultclock.model.report.finding import PassedOver, Verdict
 from faultclock.model.report.token import token_of

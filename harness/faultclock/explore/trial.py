@@ -8,7 +8,8 @@ from faultclock.explore.coverage import reached_by
 from faultclock.explore.drawing import Planned
 from faultclock.explore.fingerprint import marks_of
 from faultclock.explore.goal import verdict_of
-from faultclock.model.report.exploration import Coordinates, Reached, Tried
+from faultclock.model.report.coordinates import Coordinates
+from faultclock.model.report.exploration import Reached, Tried
 from faultclock.model.report.finding import Verdict
 from faultclock.model.scenario.scenario import Scenario, scenario_digest
 from faultclock.model.scenario.varied import varied

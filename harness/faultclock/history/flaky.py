@@ -7,7 +7,7 @@ import sqlite3
 from faultclock.history.findings import FlakySubject
 from faultclock.history.packing import unpacked
 from faultclock.history.queries import ALL, Wanted, asked, run_ref
-from faultclock.model.report.exploration import Coordinates
+from faultclock.model.report.coordinates import Coordinates
 from faultclock.model.tape import Tape
 
 #: Different coordinates have different traces, whose headers name them; so traces are counted. A

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from faultclock.load.located.toml_text import parse_toml
 from faultclock.load.located.tree import Mapping, Place, refused, to_data
 from faultclock.load.resources import scenarios_root
 from faultclock.load.yaml_file import Document, read_bytes
@@ -50,6 +49,9 @@ def load_config(path: Path) -> Config | None:
     if _TABLE.encode() not in content:
         # No command has to wait for a reader, nor to say what is wrong with it otherwise.
         return None
+    # Imported here: most commands find no table of ours, and its patterns take their time.
+    from faultclock.load.located.toml_text import parse_toml
+
     try:
         text = content.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:

@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from pydantic import TypeAdapter
+from pydantic import ConfigDict, TypeAdapter
 
 from faultclock.errors import InputError
 from faultclock.model.canonical import canonical_text, canonical_value
@@ -39,10 +39,12 @@ _IN_MEMORY = (
     *("virtual_ns", "time_base"),
 )
 _FIELDS_SET = set(RunReport.model_fields)
+#: Few reports are so long that anything of them is read again.
+_LATER = ConfigDict(defer_build=True)
 #: Fields that many ask for alone: where they stand, and what reads them.
 _PARTS: Mapping[str, tuple[int, TypeAdapter[Any]]] = {
-    "calls": (0, TypeAdapter(tuple[CallReport, ...])),
-    "waits": (1, TypeAdapter(tuple[WaitMark, ...])),
+    "calls": (0, TypeAdapter(tuple[CallReport, ...], config=_LATER)),
+    "waits": (1, TypeAdapter(tuple[WaitMark, ...], config=_LATER)),
 }
 #: Where findings stand in a text without them. No field before it holds a dict, and a quote in a
 #: text is escaped: so the first one is it.

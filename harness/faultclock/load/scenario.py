@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Set
+from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
 
 from faultclock.errors import InputError, Problem, SourceError, UnknownNameError
@@ -144,7 +146,7 @@ def shipped_scenarios() -> dict[str, str]:
     root, here = scenarios_root(), f"{Path.cwd()}{os.sep}"
     files = {
         path.rpartition(".")[0].replace(os.sep, "/"): f"{root}{os.sep}{path}".removeprefix(here)
-        for path in _yaml_files(root)
+        for path in _shipped_files(root)
     }
     return {id_: files[id_] for id_ in sorted(files)}
 
@@ -156,12 +158,24 @@ def scenario_files(folder: Path) -> list[Path]:
 
 def _yaml_files(folder: Path) -> Iterator[str]:
     """Yield the paths below `folder`: of hundreds of files, a Path for each takes its time."""
-    for place, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        for name in names:
-            path = f"{place}{os.sep}{name}"
-            if name.endswith(_SUFFIXES) and not name.startswith(".") and os.path.isfile(path):  # noqa: PTH113
-                yield path[len(str(folder)) :].lstrip(os.sep)
+    start = len(f"{str(folder).rstrip(os.sep)}{os.sep}")
+    folders = [str(folder)]
+    while folders:
+        with suppress(OSError), os.scandir(folders.pop()) as entries:
+            for entry in entries:
+                if entry.name.startswith("."):
+                    continue
+                if entry.is_dir():
+                    if not entry.is_symlink():
+                        folders.append(entry.path)
+                elif entry.name.endswith(_SUFFIXES) and entry.is_file():
+                    yield entry.path[start:]
+
+
+@cache
+def _shipped_files(root: Path) -> tuple[str, ...]:
+    """Return the paths below `root`: an installation stays as it is while a command runs."""
+    return tuple(sorted(_yaml_files(root)))
 
 
 def _of_another_role(document: Document, foreign: Set[str]) -> Iterator[Problem]:

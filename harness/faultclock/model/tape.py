@@ -102,7 +102,7 @@ class Tape(Value):
 
 
 #: Says nothing: everything is as it is without exploration.
-BLANK = Tape()
+BLANK = Tape.model_construct()
 
 ScheduleKind = Literal["tape", "random", "pct"]
 
@@ -125,7 +125,7 @@ class Schedule(Value):
 
 
 #: First in, first out, but for what a tape says.
-FIFO = Schedule()
+FIFO = Schedule.model_construct()
 
 
 @dataclass(frozen=True, slots=True)

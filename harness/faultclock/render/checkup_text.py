@@ -12,9 +12,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from faultclock.model.report.checkup import CheckUp, Problem
+from faultclock.model.report.checkup import CheckUp
+from faultclock.model.report.cut_short import was_cut_short
 from faultclock.model.report.finding import RequirementCoverage, RunReport, Verdict
-from faultclock.model.report.unproved import hung_at, was_cut_short
+from faultclock.model.report.problem import Problem
+from faultclock.model.report.unproved import hung_at
 from faultclock.model.scenario.service_host import would_answer
 from faultclock.model.trace.trace import CUT_SHORT
 from faultclock.render.finding_text import command_lines

@@ -12,7 +12,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
-from faultclock.model.report.exploration import Divergence, Exploration, Unsteady
+from faultclock.model.report.coordinates import Unsteady
+from faultclock.model.report.exploration import Divergence, Exploration
 from faultclock.model.report.finding import Verdict
 from faultclock.render.exploration_view import (
     GroupView,

@@ -12,13 +12,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from faultclock.model.report.coordinates import Unsteady
 from faultclock.model.report.exploration import (
     Divergence,
     Exploration,
     ExploredScenario,
     FailureGroup,
     Shrunk,
-    Unsteady,
 )
 from faultclock.model.report.finding import Verdict
 from faultclock.render.verdict_words import GLOSSARY, LOOKS

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from faultclock.model.report.checkup import Problem
 from faultclock.model.report.finding import Report, RunReport, Verdict
+from faultclock.model.report.problem import Problem
 from faultclock.render.sections import Section, make_sections, situation_names
 
 #: So many problems are open; of more, only the first ones, as on the terminal.

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from faultclock.errors import InputError
-from faultclock.model.report.exploration import Coordinates
+from faultclock.model.report.coordinates import Coordinates
 from faultclock.model.scenario.scenario import Scenario, scenario_digest
 from faultclock.model.scenario.varied import varied
 from faultclock.model.tape import Chance, Tape

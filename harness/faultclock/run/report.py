@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 import faultclock
 from faultclock.model.error_model.error_model import ErrorModel, Requirement
+from faultclock.model.report.coordinates import Coordinates
 from faultclock.model.report.coverage import Coverage
-from faultclock.model.report.exploration import Coordinates
 from faultclock.model.report.finding import (
     CrossingReport,
     Finding,

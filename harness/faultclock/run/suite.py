@@ -19,7 +19,7 @@ from faultclock.errors import InputError
 from faultclock.load.matrix import Crossing
 from faultclock.load.run_log import RunLog
 from faultclock.model.error_model.error_model import ErrorModel
-from faultclock.model.report.exploration import Coordinates
+from faultclock.model.report.coordinates import Coordinates
 from faultclock.model.report.finding import (
     CrossingReport,
     Finding,

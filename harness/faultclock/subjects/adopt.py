@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from faultclock.errors import SubjectError, UnknownNameError
-from faultclock.model.report.checkup import TakenFor
+from faultclock.model.report.taken_for import TakenFor
 from faultclock.model.scenario.provider_script import DEFAULT_DIALECT
 from faultclock.model.scenario.scenario import Role
 from faultclock.model.scenario.service_host import ServiceHost

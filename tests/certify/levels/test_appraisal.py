@@ -24,8 +24,9 @@ from faultclock.model.report.conformance import (
     Objection,
     RequirementSet,
 )
+from faultclock.model.report.coordinates import Coordinates, Unsteady
 from faultclock.model.report.evidence import Evidence, Explored, Judged
-from faultclock.model.report.exploration import Coordinates, FailureGroup, Unsteady
+from faultclock.model.report.exploration import FailureGroup
 from faultclock.model.report.finding import Finding, PassedOver, Report, Verdict
 from tests.certify.levels.conftest import SCENARIOS, Level
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 from faultclock.certify.levels.selection import Selection, select
 from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.report.conformance import Objection, RequirementSet
+from faultclock.model.report.coordinates import Coordinates
 from faultclock.model.report.evidence import Evidence, Judged, StoredTrace
-from faultclock.model.report.exploration import Coordinates
 from faultclock.model.report.finding import Finding, RunReport
 from faultclock.model.scenario.scenario import Scenario, scenario_digest
 from faultclock.model.trace.trace import CUT_SHORT, SubjectInfo, Trace

@@ -26,7 +26,7 @@ from faultclock.model.scenario.payload import ErrorPayload
 from faultclock.model.scenario.provider_script import ProviderScript
 
 _JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
-_NOW = HttpDate(http_date="0s")  # type: ignore[arg-type]  # durations are texts in a file
+_NOW = HttpDate.model_construct(http_date=0)
 _SESSION, _VERSION = "mcp-session-id", "mcp-protocol-version"
 #: What a client has to accept, by "Sending Messages to the Server".
 _ACCEPTED = ("application/json", "text/event-stream")

@@ -44,7 +44,7 @@ from faultclock.sim.kernel.kernel import Call, Kernel
 PASSWORD = "sk-password-5b1e93d07ac24f68"  # noqa: S105 - nobody's
 DEVICE_TOKEN = "sk-device-c83f20a6d9417e5b"  # noqa: S105 - nobody's
 
-_DEFAULT = Approve(kind="approve")
+_DEFAULT = Approve.model_construct(kind="approve")
 _Said = Literal["approved", "denied", "given", "dismissed"]
 _Answers = Approve | Deny | Dismiss | Give
 

@@ -41,7 +41,7 @@ from faultclock.model.scenario.provider_script import ProviderScript
 #: What a module of a dialect may have a function for.
 HOOKS = ("chat", "error_body", "error_facts", "error_event", "recalled", "kept")
 #: The instant at which a header is sent.
-_NOW = HttpDate(http_date="0s")  # type: ignore[arg-type]  # durations are texts in a file
+_NOW = HttpDate.model_construct(http_date=0)
 
 
 class SpokenDialect:

@@ -30,6 +30,8 @@ _INTEGERS = (
     (re.compile(r"0o[0-7]+"), 8),
     (re.compile(r"0x[0-9a-fA-F]+"), 16),
 )
+#: What every number begins with, also one that is not finite: most scalars are texts.
+_BEGINS_A_NUMBER = frozenset("+-.0123456789")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 
@@ -70,6 +72,8 @@ def plain_value(text: str) -> str | int | float | bool | None:
         return None
     if text in _BOOLEANS:
         return _BOOLEANS[text]
+    if text[0] not in _BEGINS_A_NUMBER:
+        return text
     for pattern, base in _INTEGERS:
         if pattern.fullmatch(text):
             _check_size(text)

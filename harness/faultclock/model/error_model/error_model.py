@@ -197,7 +197,7 @@ class ErrorModel(SparseValue):
     classes: tuple[ErrorClass, ...] = ()
     signals: tuple[SignalRule, ...] = ()
     policies: tuple[RetryPolicy, ...] = ()
-    retry_after: RetryAfterRule = RetryAfterRule()
+    retry_after: RetryAfterRule = RetryAfterRule.model_construct()
     mixed_failures: Literal["per_policy", "per_call"] = "per_policy"
     """Whether failures of different policies are counted apart or together within one call."""
     declared_policies: Literal["allowed", "refused"] = "refused"

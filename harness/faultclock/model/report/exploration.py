@@ -10,26 +10,11 @@ from typing import ClassVar
 from pydantic import Field
 
 from faultclock.model._base import SparseValue, Value
+from faultclock.model.report.coordinates import Coordinates, Unsteady
 from faultclock.model.report.finding import Finding, PassedOver, Verdict
 from faultclock.model.scenario.scenario import Scenario
 from faultclock.model.tape import BLANK, ScheduleKind, Tape
 from faultclock.model.trace.trace import EndingReason, SubjectInfo
-
-
-class Coordinates(SparseValue):
-    """All that leads to one run again; a replay token is the text of it."""
-
-    SPARSE: ClassVar[frozenset[str]] = frozenset({"variant", "tape"})
-
-    scenario: str
-    """Its id. The scenario is the one that is written, with its `vary`."""
-    scenario_digest: str
-    """Of the scenario that is written (`scenario_digest`), so that an edited one is noticed."""
-    variant: str | None = None
-    subject: str
-    """Its id."""
-    seed: int
-    tape: Tape = BLANK
 
 
 class Reached(Value):
@@ -50,24 +35,6 @@ class FailureMark(Value):
 
     fingerprint: str = Field(pattern=r"^f-[0-9a-f]{12}$")
     finding: Finding
-
-
-class Unsteady(Value):
-    """A run that was not the same a second time: a fault of the harness, never of the subject."""
-
-    coordinates: Coordinates
-    first_digest: str
-    second_digest: str
-    differs_at: int | None
-    """1-based line of the trace that differs first; None where one of the runs did not end."""
-    was: str = ""
-    """That line of the first run; empty where it has none."""
-    now: str = ""
-    difference: tuple[str, ...] = ()
-    """What differs in that line, in words, one a line."""
-    leaks: tuple[str, ...] = ()
-    """What the traces say of real clocks, sockets, threads and the like that got in, and of what
-    one run drew or read more often than the other."""
 
 
 class Tried(SparseValue):

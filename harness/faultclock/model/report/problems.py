@@ -20,7 +20,6 @@ from dataclasses import dataclass, field, replace
 
 from faultclock.model.error_model.error_model import Requirement
 from faultclock.model.error_model.harm import Harm
-from faultclock.model.report.checkup import Problem
 from faultclock.model.report.finding import (
     Finding,
     Report,
@@ -30,6 +29,7 @@ from faultclock.model.report.finding import (
     Verdict,
 )
 from faultclock.model.report.lines import lines_of, own_frame, package_of
+from faultclock.model.report.problem import Problem
 from faultclock.model.trace.notes import RaisedError
 
 #: A requirement as the error model has it, or as a report shows it.

@@ -18,7 +18,7 @@ import re
 
 from pydantic import ValidationError
 
-from faultclock.model.report.exploration import Coordinates
+from faultclock.model.report.coordinates import Coordinates
 from faultclock.model.tape import Tape
 
 #: What each token of this version begins with.

@@ -6,19 +6,9 @@ from faultclock.model.report.finding import Report, RunReport, Verdict
 from faultclock.model.report.lines import own_frame
 from faultclock.model.report.problems import headline, problems_in
 from faultclock.model.trace.notes import Frame
-from faultclock.model.trace.trace import CUT_SHORT
 
 #: What says that a planned fault did not come about.
 _UNMET = "evidence.faults-met"
-
-#: Why a run was ended that shows no loop of the subject's: a stream may drip for hours.
-STILL_ANSWERED = "it ended at Faultclock's own limit of events while the answer was still coming"
-
-
-def was_cut_short(run: RunReport) -> bool:
-    """Return whether a run was ended by force for what the subject did, or may have done."""
-    still = any(item.cause == STILL_ANSWERED for item in run.findings)
-    return run.ending in CUT_SHORT and not still
 
 
 def unproved_in(report: Report) -> tuple[str, ...]:

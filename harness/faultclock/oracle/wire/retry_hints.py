@@ -160,7 +160,7 @@ def _short(text: str) -> str:
 # ---------------------------------------------------------------------- everything, as a hint
 
 #: RFC 9110 has whole seconds and dates; a date in the past asks for nothing.
-_STANDARD = RetryAfterRule(fraction="unusable", past_date="schedule")
+_STANDARD = RetryAfterRule.model_construct(fraction="unusable", past_date="schedule")
 _BOUNDED = re.compile(r"\d{1,12}(?:\.\d{1,9})?", re.ASCII)
 _DURATION = re.compile(
     r"(?:(?P<h>\d{1,6})h)?(?:(?P<m>\d{1,6})m(?!s))?(?:(?P<s>\d{1,9}(?:\.\d{1,9})?)s)?"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import zip_longest
 
-from faultclock.model.report.exploration import Coordinates, Unsteady
+from faultclock.model.report.coordinates import Coordinates, Unsteady
 from faultclock.model.report.finding import Finding, Judgement, Verdict
 from faultclock.model.trace.trace import Trace, TraceEvent
 from faultclock.oracle.checks.run.evidence import SPOILING

@@ -33,8 +33,8 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from faultclock.errors import EventError, HarnessError, InputError, InternalError, SubjectError
 from faultclock.model._base import Value
-from faultclock.model.report.checkup import TakenFor
 from faultclock.model.report.finding import SourcePlace
+from faultclock.model.report.taken_for import TakenFor
 from faultclock.model.retry_policy import RetryPolicy
 from faultclock.model.scenario.scenario import Role
 from faultclock.model.scenario.service_host import ServiceHost

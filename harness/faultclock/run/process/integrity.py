@@ -48,25 +48,26 @@ def _functions(modules: Iterable[str]) -> Iterator[_Kept]:
         if module_name.startswith(_OURS):
             namespace = vars(sys.modules[module_name])
             for name, value in tuple(namespace.items()):
-                is_class = isinstance(value, type)
-                if (is_class or isinstance(value, FunctionType)) and _is_ours(value):
-                    yield _kept(namespace, name, value)
-                if is_class and value.__module__ == module_name:
-                    methods = (_kept(vars(value), *item) for item in tuple(vars(value).items()))
-                    yield from (kept for kept in methods if kept[3] is not None)
+                if isinstance(value, FunctionType):
+                    if _is_ours(value):
+                        yield namespace, name, value, value, value.__code__
+                elif isinstance(value, type) and _is_ours(value):
+                    yield namespace, name, value, None, None
+                    if value.__module__ == module_name:
+                        yield from _methods(vars(value))
 
 
 def _is_ours(value: object) -> bool:
     return str(getattr(value, "__module__", "")).startswith(_OURS)
 
 
-def _kept(namespace: Any, name: str, value: object) -> _Kept:
-    function: object = value
-    # By their types: to ask any other object for an attribute may do anything.
-    if isinstance(value, _WRAPPERS):
-        function = value.__func__
-    elif isinstance(value, property):
-        function = value.fget
-    if not isinstance(function, FunctionType):
-        return namespace, name, value, None, None
-    return namespace, name, value, function, function.__code__
+def _methods(namespace: Any) -> Iterator[_Kept]:
+    for name, value in tuple(namespace.items()):
+        function: object = value
+        # By their types: to ask any other object for an attribute may do anything.
+        if isinstance(value, _WRAPPERS):
+            function = value.__func__
+        elif isinstance(value, property):
+            function = value.fget
+        if isinstance(function, FunctionType):
+            yield namespace, name, value, function, function.__code__

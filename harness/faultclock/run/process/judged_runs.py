@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Generic, TypeVar
 
-from faultclock.model.report.exploration import Coordinates, Unsteady
+from faultclock.model.report.coordinates import Coordinates, Unsteady
 from faultclock.model.report.finding import Finding, Judgement, Verdict, verdict_of
 from faultclock.model.trace.trace import Trace
 from faultclock.oracle.judge import Judge, SeedsJudge
@@ -67,6 +67,7 @@ class Twice(Generic[C]):
         beside: whether `again` is called in a process beside this one.
         inline: no child makes the runs. What they leave behind here must not be known to the
             process beside, so that is forked before the first one.
+        share: whether runs may share a child at all.
         verdict: of the findings of a run.
         coordinates: of a run, from what was asked for and its trace.
     """
@@ -76,14 +77,14 @@ class Twice(Generic[C]):
     again: Callable[[C, Coordinates], Trace] | None
     beside: bool = True
     inline: bool = False
+    share: bool = True
     verdict: Callable[[tuple[Finding, ...]], Verdict] = verdict_of
     coordinates: Callable[[C, Trace], Coordinates] = lambda _, trace: coordinates_of(trace)
-    #: Whether runs may share a child: until a second run shows that they may not.
-    _shares: bool = field(init=False)
+    #: Whether a second run has shown that runs may not share a child.
+    _is_spoilt: bool = field(init=False, default=False)
     _aside: Aside[Trace] | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
-        self._shares = self.again is not None and not self.inline
         if self.again is not None and self.beside:
             self._aside = Aside(self.again)
             if self.inline:
@@ -122,13 +123,13 @@ class Twice(Generic[C]):
 
     def _few(self, cases: Sequence[C]) -> list[Done[C]]:
         """Make runs that may all have one child."""
-        if self._shares and len(cases) > 1:
+        may_share = self.share and self.again is not None and not self.inline
+        if may_share and not self._is_spoilt and len(cases) > 1:
             done = self._in_one_child(cases)
             if done is not None:
                 return done
-            self._shares = False
-        alone = self.again is not None and not self.inline and not self._shares
-        return [replace(self(case), alone=alone) for case in cases]
+            self._is_spoilt = True
+        return [replace(self(case), alone=self._is_spoilt) for case in cases]
 
     def _made(self, case: C, child: ChildKind) -> Done[C]:
         trace = self.run(case, child)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 
 from faultclock.model.duration import SECOND_NS
 from faultclock.model.error_model.error_model import ErrorModel
-from faultclock.model.report.unproved import STILL_ANSWERED
+from faultclock.model.report.cut_short import STILL_ANSWERED
 from faultclock.model.scenario.rule import rules_in
 from faultclock.model.scenario.service_host import would_answer_in_one_line
 from faultclock.model.trace.trace import Trace, TraceEvent, TraceFooter

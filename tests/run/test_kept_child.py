@@ -86,6 +86,14 @@ def test_runs_share_a_child(model: ErrorModel, tmp_path: Path) -> None:
     assert report == alone(model, binding_of("steady", float))
 
 
+def test_no_run_shares_a_child_where_that_is_not_wanted(model: ErrorModel, tmp_path: Path) -> None:
+    """As in a certificate; a second run is one more process."""
+    with noting(tmp_path / "processes") as note:
+        report = suite(model, binding_of("steady", float, before=note), share=False)
+    found = processes(tmp_path / "processes")
+    assert len(found) == len(set(found)) == SEEDS + sum(run.made_twice for run in report.runs)
+
+
 def test_each_run_that_changes_its_process_is_the_last_one_there(model: ErrorModel) -> None:
     """What it counts is in reach of the subject's own code, so it is seen."""
     too_long_s = of_process_state(ends_at=100)

@@ -85,7 +85,8 @@ class ExploreRequest:
         runs: how many for each scenario; None: until the time is over.
         time_s: real seconds after which no more runs begin; None: no limit.
         schedules: how ties may be broken.
-        isolate: one forked child per run, but for a subject that is bound with `inline`.
+        isolate: in forked children, but for a subject that is bound with `inline`.
+        share: a child may make several runs; see `judged_runs`.
         workers: processes that work at once.
         chunk: how many runs a worker is given at once; None: what fits. It changes no result.
         wall_limit_s: real seconds after which a hanging run is ended; None takes the scenario's.
@@ -104,6 +105,7 @@ class ExploreRequest:
     time_s: float | None = None
     schedules: tuple[ScheduleKind, ...] = tuple(SCHEDULES)
     isolate: bool = True
+    share: bool = True
     workers: int = 1
     chunk: int | None = None
     wall_limit_s: float | None = None
@@ -238,6 +240,7 @@ class _Work:
                 run=self._run,
                 again=self._again,
                 inline=request.binding.inline or not request.isolate,
+                share=request.share,
                 verdict=verdict_of,
                 coordinates=lambda case, trace: coordinates_of_trace(
                     request.scenarios[case.place], trace

@@ -60,8 +60,9 @@ class SuiteRequest:
         readings: interpretation switches that were chosen, for replay commands.
         seed: first seed; None takes each scenario's own.
         seeds: how many consecutive seeds; None takes each scenario's own.
-        isolate: one forked child per run, but for a subject that is bound with `inline`; False
-            runs all in this process.
+        isolate: in forked children, but for a subject that is bound with `inline`; False runs all
+            in this process.
+        share: a child may make several runs; see `judged_runs`.
         jobs: worker processes (1 or more).
         wall_limit_s: real seconds after which a hanging run is ended; None takes the scenario's.
         limits: how a person gave limits, for replay commands.
@@ -86,6 +87,7 @@ class SuiteRequest:
     seed: int | None = None
     seeds: int | None = None
     isolate: bool = True
+    share: bool = True
     jobs: int = 1
     wall_limit_s: float | None = None
     limits: tuple[str, ...] = ()
@@ -386,6 +388,7 @@ def _twice(request: SuiteRequest) -> Twice[_Case]:
         again=again if request.confirm else None,
         beside=request.isolate,
         inline=inline,
+        share=request.share,
     )
 
 

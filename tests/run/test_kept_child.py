@@ -6,6 +6,7 @@ import json
 import os
 import socket
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -54,7 +55,7 @@ class Hidden:
 
 @pytest.fixture
 def hidden() -> Iterator[Callable[[], int]]:
-    """Return which run of its process it is, from 1; a child is kept after its healthy run."""
+    """Return what says which limited run of its process it is, from 1."""
     with Hidden() as run:
         yield run
 
@@ -72,18 +73,24 @@ def noting(path: Path) -> Iterator[Callable[[], object]]:
 
 
 def test_runs_share_a_child(model: ErrorModel, tmp_path: Path) -> None:
-    """The first ones by two, then more, so that the first results come early."""
+    """It first makes two healthy calls; every second run has a process of its own."""
     with noting(tmp_path / "processes") as note:
         report = suite(model, binding_of("steady", float, before=note))
     assert report.totals == {"PASS": SEEDS}
     assert not report.alone
-    # Each child makes two healthy calls first.
-    counts = dict.fromkeys(processes(tmp_path / "processes"), 0)
-    for process in processes(tmp_path / "processes"):
-        counts[process] += 1
-    kept = [count - 2 for count in counts.values() if count > 1]
-    assert kept == [2, 2, 4, 4]
+    counts = Counter(processes(tmp_path / "processes"))
+    (kept,) = (count for count in counts.values() if count > 1)
+    assert kept == 2 + SEEDS
     assert report == alone(model, binding_of("steady", float))
+
+
+def test_no_child_is_left_when_all_runs_are_made(model: ErrorModel, tmp_path: Path) -> None:
+    """What is kept for more runs ends with the last request."""
+    with noting(tmp_path / "processes") as note:
+        suite(model, binding_of("steady", float, before=note))
+    for process in set(processes(tmp_path / "processes")):
+        with pytest.raises(ProcessLookupError):
+            os.kill(int(process), 0)
 
 
 def test_no_run_shares_a_child_where_that_is_not_wanted(model: ErrorModel, tmp_path: Path) -> None:
@@ -107,7 +114,6 @@ def test_a_failure_that_only_an_earlier_run_has_caused_is_not_reported(
     model: ErrorModel, hidden: Callable[[], int], jobs: int
 ) -> None:
     """Where no one sees what was left behind, the second run of a failure does."""
-    # A child has made two healthy calls and one limited one when the second run begins.
     breaks = binding_of("breaks", lambda: 60.0 if hidden() > 1 else 0.0)
     report = suite(model, breaks, jobs=jobs)
     assert report.totals == {"PASS": SEEDS}
@@ -118,7 +124,7 @@ def test_a_failure_that_only_an_earlier_run_has_caused_is_not_reported(
 def test_a_pass_that_is_owed_to_an_earlier_run_is_not_earned(
     model: ErrorModel, hidden: Callable[[], int], jobs: int
 ) -> None:
-    """Of each child at least one run is made once more, and the last has most behind it."""
+    """The last of some runs is made once more: it has most behind it."""
     learns = binding_of("learns", lambda: 60.0 if hidden() == 1 else 0.0)
     report = suite(model, learns, jobs=jobs)
     assert report.totals == {"FAIL": SEEDS}
@@ -201,12 +207,16 @@ def changed_by(act: Callable[[], object], *roots: object) -> bool:
     return state(*roots) != before
 
 
+def asks() -> None:
+    """Stand for the function of a subject in this module."""
+
+
 def test_what_a_module_counts_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """In a container, in an object, and in a class."""
-    assert changed_by(lambda: COUNTED.update(runs=1))
-    assert changed_by(lambda: vars(BREAKER).update(failures=1))
-    assert changed_by(lambda: setattr(Breaker, "opened_by", ("429",)))
-    assert changed_by(lambda: monkeypatch.setitem(globals(), "NEW", 1))
+    assert changed_by(lambda: COUNTED.update(runs=1), asks)
+    assert changed_by(lambda: vars(BREAKER).update(failures=1), asks)
+    assert changed_by(lambda: setattr(Breaker, "opened_by", ("429",)), asks)
+    assert changed_by(lambda: monkeypatch.setitem(globals(), "NEW", 1), asks)
 
 
 def test_what_a_function_keeps_is_seen() -> None:

@@ -97,8 +97,10 @@ class RunFolder:
         environment = {name: os.environ.get(name) for name in changed}
         temporary = tempfile.tempdir
         opened = os.open(self._kept.path, os.O_RDONLY | os.O_DIRECTORY)
+        # With as many files open, it may have been given that number.
+        moved = by_descriptor and opened != _DESCRIPTOR
         try:
-            if by_descriptor:
+            if moved:
                 os.dup2(opened, _DESCRIPTOR, inheritable=False)
             os.chdir(f"{self._kept.path}/{WORK}")
             os.environ |= {name: f"{self._shown}/{folder}" for name, folder in changed.items()}
@@ -109,7 +111,7 @@ class RunFolder:
             _restore(environment)
             os.chdir(before)
             os.close(opened)
-            if by_descriptor:
+            if moved:
                 os.close(_DESCRIPTOR)
 
     def die(self) -> None:

@@ -14,8 +14,8 @@ from faultclock.run.notes.output import KeptLines
 from faultclock.run.run_result import Ended, Happened
 
 #: In which child of the process that makes it a run is made: in one of its own, in one that is kept
-#: for several, of which it is the last, or in none.
-ChildKind = Literal["own", "kept", "last", "none"]
+#: for several, or in none.
+ChildKind = Literal["own", "kept", "none"]
 
 _NS = 1_000_000_000
 #: Why a run was ended that took too much memory.

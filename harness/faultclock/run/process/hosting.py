@@ -47,7 +47,7 @@ from faultclock.run.process.child import INHERITED, fork_process
 from faultclock.run.process.frames import DamagedError, receive, send
 from faultclock.run.process.host_process import BESIDE, END, MESSAGE, OPEN, serve
 from faultclock.run.process.lifeline import end_with
-from faultclock.run.process.run_once import make
+from faultclock.run.process.run_once import end_kept_child, make
 from faultclock.run.run_request import Made, RunRequest, lost
 from faultclock.subjects.abilities import Abilities
 from faultclock.subjects.adopt import Adopted
@@ -394,6 +394,12 @@ def make_run(
     except LostError as error:
         hangs = isinstance(error.__cause__, TimeoutError)
         return lost(asked, (str(error),), ending="watchdog" if hangs else "harness_error")
+
+
+def rest(binding: Binding) -> None:
+    """Say that this process makes no more runs for now; what a session keeps ends with it."""
+    if not isinstance(binding, HostedBinding):
+        end_kept_child()
 
 
 def where_loaded(binding: Binding, kind: type[T], function: Callable[..., T], *args: Any) -> T:

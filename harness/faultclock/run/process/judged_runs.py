@@ -1,8 +1,9 @@
 """Makes runs and judges them, and has each one that fails, and a sample of others, made once more.
 
-Some runs may share a child, one after the other. Each of them that fails is made once more in a
-child of its own, and so is the last one: where a second run is not the same, all of them are
-made again alone, and so is every later one. So no verdict rests on what an earlier run left behind.
+Runs may share a child, one after the other. Of some that follow each other, each one that fails is
+made once more in a child of its own, and so is the last one: where a second run is not the same,
+all of them are made again alone, and so is every later one. So no verdict rests on what an earlier
+run left behind.
 
 One of these belongs to one process; it does not know how runs are made or which there are.
 """
@@ -32,8 +33,8 @@ from faultclock.run.run_request import ChildKind
 
 C = TypeVar("C")
 
-#: Runs that share a child, at most.
-_SHARE_MAX = 16
+#: Runs that are proved by the last one of them: of fewer the proof costs more than it spares.
+_SHARE_MIN, _SHARE_MAX = 2, 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,7 @@ class Twice(Generic[C]):
         inline: no child makes the runs. What they leave behind here must not be known to the
             process beside, so that is forked before the first one.
         share: whether runs may share a child at all.
+        rest: called when no more runs are made here.
         verdict: of the findings of a run.
         coordinates: of a run, from what was asked for and its trace.
     """
@@ -78,6 +80,7 @@ class Twice(Generic[C]):
     beside: bool = True
     inline: bool = False
     share: bool = True
+    rest: Callable[[], None] = lambda: None
     verdict: Callable[[tuple[Finding, ...]], Verdict] = verdict_of
     coordinates: Callable[[C, Trace], Coordinates] = lambda _, trace: coordinates_of(trace)
     #: Whether a second run has shown that runs may not share a child.
@@ -117,14 +120,15 @@ class Twice(Generic[C]):
         return self._again(case, coordinates).footer.digest == digest
 
     def close(self) -> None:
-        """End the process for second runs."""
+        """End what was kept for more runs, and the process for second ones."""
+        self.rest()
         if self._aside is not None:
             self._aside.close()
 
     def _few(self, cases: Sequence[C]) -> list[Done[C]]:
         """Make runs that may all have one child."""
         may_share = self.share and self.again is not None and not self.inline
-        if may_share and not self._is_spoilt and len(cases) > 1:
+        if may_share and not self._is_spoilt and len(cases) >= _SHARE_MIN:
             done = self._in_one_child(cases)
             if done is not None:
                 return done
@@ -138,8 +142,7 @@ class Twice(Generic[C]):
 
     def _in_one_child(self, cases: Sequence[C]) -> list[Done[C]] | None:
         """Make the runs in one child; None where one of them is another one alone."""
-        *others, last = cases
-        done = [*(self._made(case, "kept") for case in others), self._made(last, "last")]
+        done = [self._made(case, "kept") for case in cases]
         twice = [self._is_made_twice(item) for item in done]
         # The last one has most behind it, and the first one nothing.
         proved = [*twice[:-1], True]

@@ -60,7 +60,7 @@ def _threads() -> int:
 def _own_state(roots: tuple[object, ...]) -> Hashable:
     """Return what can be reached from `roots`, then from the subject's own modules."""
     namespaces = _own_modules()
-    seen = {id(namespace) for namespace in namespaces.values()}
+    seen: set[int] = set()
     noted: list[Hashable] = [tuple(namespaces)]
     for start in (roots, namespaces.values()):
         found: deque[Any] = deque(start)

@@ -53,8 +53,9 @@ _OBSERVERS = Untouched(
 )
 
 
-#: What this process keeps for more runs.
+#: What this process keeps for more runs, and how many it makes.
 _kept: KeptChild | None = None
+_RUNS_MAX = 64
 #: The last subject that had one, and how many of its children in a row made no second run. With so
 #: many it gets no more.
 _last: Binding | None = None
@@ -71,16 +72,16 @@ def make(binding: Binding, asked: RunRequest) -> Made:
         with staying(), measured("world", "run"):
             happened = simulate(asked.scenario, binding, asked.seed, asked.chance)
             return made_of(_observed(happened))
-    if asked.child != "own":
+    if asked.child == "kept":
         kept = _kept_child(binding, asked.scenario)
         with suppress(SpoiltError):
             if kept is not None:
                 made = _made(binding, asked, kept.spill, kept)
-                if asked.child == "last" or not kept.lives:
-                    _end_kept()
+                if not kept.lives or kept.runs >= _RUNS_MAX:
+                    end_kept_child()
                 return made
     # No child of another run has descriptors of one that is kept.
-    _end_kept()
+    end_kept_child()
     with Spill() as spill:
         return _made(binding, asked, spill)
 
@@ -93,13 +94,14 @@ def _kept_child(binding: Binding, scenario: Scenario) -> KeptChild | None:
     if binding.program is not None or scenario.crash_rules or _singles >= _SINGLES_MAX:
         return None
     if _kept is not None and (_kept.owner != os.getpid() or _kept.binding != binding):
-        _end_kept()
+        end_kept_child()
     if _kept is None:
         _kept = KeptChild(binding, _lived)
     return _kept
 
 
-def _end_kept() -> None:
+def end_kept_child() -> None:
+    """Let the child go that this process keeps for more runs, if there is one."""
     global _kept, _singles
     if _kept is not None:
         _singles = _singles + 1 if _kept.runs == 1 else 0

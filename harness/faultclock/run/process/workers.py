@@ -34,7 +34,7 @@ R = TypeVar("R")
 _AHEAD = 2
 
 #: Items of the first chunks, and how many chunks are alike before they have twice as many.
-_FIRST, _ALIKE = 2, 2
+_FIRST, _ALIKE = 4, 2
 
 #: How much larger a chunk is that goes to a cluster: a task costs some milliseconds there.
 _FAR = 4

@@ -47,7 +47,6 @@ class KeptChild:
         self.binding = binding
         self.spill = Spill()
         self.runs = 0
-        self.is_single = False
         healthy = bind_scenario(healthy_scenario(binding.role), binding)
         self._child = Child(
             _watched(binding, healthy, lived), output=self.spill.descriptors, so_far=so_far

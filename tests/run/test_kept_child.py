@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+import subprocess
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -20,6 +21,8 @@ from faultclock.run.process.leftovers import state
 from faultclock.run.suite import SuiteRequest, run_suite
 from faultclock.subjects.binding import Binding
 from tests.run.conftest import limited, small
+from tests.run.runtime_runs import working
+from tests.run.small_runtime import small_runtime
 from tests.run.unsteady_subjects import binding_of, of_process_state
 
 LIMITED = small(provider=limited(retry_after="2"))
@@ -159,16 +162,52 @@ def test_a_run_that_dies_after_others_is_made_again_alone(
     assert report.totals == {"PASS": SEEDS}
 
 
+def test_a_subject_that_does_not_survive_a_healthy_run_has_a_child_for_each(
+    model: ErrorModel, hidden: Callable[[], int]
+) -> None:
+    """Here at the second of the two healthy calls."""
+
+    def dies_at_second_call() -> None:
+        if hidden() > 1:
+            os._exit(3)
+
+    report = suite(model, binding_of("dies", float, before=dies_at_second_call))
+    assert report.totals == {"PASS": SEEDS}
+
+
+def test_a_run_that_escapes_after_others_is_made_again_alone(
+    model: ErrorModel, hidden: Callable[[], int]
+) -> None:
+    """It may have been led there."""
+
+    def too_long_s() -> float:
+        if hidden() > 1:
+            subprocess.run(["true"], check=False)
+        return 0.0
+
+    report = suite(model, binding_of("escapes", too_long_s))
+    assert report.totals == {"PASS": SEEDS}
+
+
+def test_a_run_with_a_crash_has_a_child_for_each_life(model: ErrorModel) -> None:
+    """What is killed there is a process, and no other run may be in it."""
+    scenario = working(crashes=[{"id": "dead", "on": {"kind": "tool.effect"}}])
+    asked = {"scenarios": (scenario,), "seeds": 4, "sweep": False}
+    report = suite(model, small_runtime, **asked)
+    assert report == suite(model, small_runtime, **asked, share=False)
+    assert {run.ending for run in report.runs} == {"completed"}
+
+
 def test_what_a_run_writes_is_its_own(model: ErrorModel) -> None:
     """What goes to a descriptor past Python belongs to the run that wrote it."""
 
     def write() -> None:
         os.write(1, b"one line\n")
 
-    binding = binding_of("writes", float, before=write)
-    report = suite(model, binding)
-    assert report == alone(model, binding)
-    assert all(len(run.notes.output) == 1 for run in report.runs if run.notes is not None)
+    # Notes are kept of what fails.
+    report = suite(model, binding_of("writes", lambda: 60.0, before=write))
+    lines = [[line.text for line in run.notes.output] for run in report.runs if run.notes]
+    assert lines == [["one line"]] * SEEDS
 
 
 def test_an_interrupt_that_the_subject_raises_is_no_persons(model: ErrorModel) -> None:

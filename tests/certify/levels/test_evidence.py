@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -59,6 +60,19 @@ def test_a_level_makes_what_it_asks_for_and_no_more(
     ]
     assert most.evidence.explored is not None
     assert most.evidence.explored.exploration.runs == 6
+
+
+def test_each_run_of_a_certificate_has_a_process_of_its_own(
+    model: ErrorModel, small: RequirementSet, tmp_path: Path
+) -> None:
+    """What an earlier one left in a library would not be seen in one that passes."""
+    with (tmp_path / "processes").open("w", encoding="utf-8") as file:
+        binding = binding_of(
+            "notes", float, before=lambda: os.write(file.fileno(), f"{os.getpid()}\n".encode())
+        )
+        made = gather(binding, binding.id, model, small, "core")
+    processes = set((tmp_path / "processes").read_text("utf-8").split())
+    assert len(processes) >= len(made.evidence.traces)
 
 
 def test_every_trace_is_handed_over_once_under_its_name(hardened: Level) -> None:

@@ -255,6 +255,7 @@ class Child(Generic[T]):
         self._kill()
 
     def _kill(self) -> None:
+        assert self._status is None, "its number may be another process's by now"
         with contextlib.suppress(ProcessLookupError):
             os.kill(self._process, signal.SIGKILL)
         self.close()

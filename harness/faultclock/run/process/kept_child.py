@@ -64,15 +64,19 @@ class KeptChild:
             SpoiltError: it did not complete.
         """
         self.runs += 1
-        self.spill.clear()
         try:
+            if self.runs == 1:
+                self._child.call(None, wall_limit_s=wall_limit_s)
+                if not self.lives:
+                    raise SpoiltError
+            self.spill.clear()
             made = self._child.call(life, wall_limit_s=wall_limit_s)
         except BaseException as error:
             if getattr(error, "__notes__", None):
                 # It was raised there; alone it shows whose it is.
                 raise SpoiltError from None
             raise
-        if isinstance(made, (Hung, Died)):
+        if made is None or isinstance(made, (Hung, Died)):
             raise SpoiltError
         over, as_before = made
         if not as_before:
@@ -92,17 +96,21 @@ def _watched(
     binding: Binding,
     healthy: Scenario,
     lived: Callable[[Binding, Life], LifeOver | Happened],
-) -> Callable[[Life], tuple[LifeOver | Happened, bool]]:
-    """Return what lives a life and says whether its process is as it was before."""
+) -> Callable[[Life | None], tuple[LifeOver | Happened, bool] | None]:
+    """Return what lives a life and says whether its process is as it was before.
+
+    It is first called with None, and makes the healthy run.
+    """
     before: Hashable = None
     called = (binding.function, binding.open, binding.classify)
 
-    def watched(life: Life) -> tuple[LifeOver | Happened, bool]:
+    def watched(life: Life | None) -> tuple[LifeOver | Happened, bool] | None:
         nonlocal before
-        if before is None:
+        if life is None:
             simulate(healthy, binding, 0)
             gc.collect()
             before = state(*called)
+            return None
         over = lived(binding, life)
         return over, state(*called) == before
 

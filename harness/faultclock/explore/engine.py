@@ -40,7 +40,7 @@ from faultclock.model.trace.trace import Trace
 from faultclock.oracle.checks.run.evidence import SPOILING
 from faultclock.oracle.judge import Judge
 from faultclock.run.bind_scenario import cannot_be_said, of_role
-from faultclock.run.process.hosting import rest
+from faultclock.run.process.hosting import rest, shares
 from faultclock.run.process.judged_runs import Done, Twice
 from faultclock.run.process.workers import Shared, Workers, as_finished
 from faultclock.run.run_request import ChildKind
@@ -241,7 +241,7 @@ class _Work:
                 run=self._run,
                 again=self._again,
                 inline=request.binding.inline or not request.isolate,
-                share=request.share,
+                share=request.share and shares(request.binding),
                 rest=partial(rest, request.binding),
                 verdict=verdict_of,
                 coordinates=lambda case, trace: coordinates_of_trace(

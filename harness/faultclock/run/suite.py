@@ -36,7 +36,7 @@ from faultclock.run.bind_scenario import bind_scenario, of_role
 from faultclock.run.execute import sealed, trace_header
 from faultclock.run.expand import cell_of, crash_after, crash_points, without_crashes
 from faultclock.run.not_run import not_run_after
-from faultclock.run.process.hosting import make_run, rest
+from faultclock.run.process.hosting import make_run, rest, shares
 from faultclock.run.process.judged_runs import Done, Twice
 from faultclock.run.process.workers import Shared, Workers, in_order
 from faultclock.run.report import assemble, over_seeds, replay_command, run_report
@@ -388,7 +388,7 @@ def _twice(request: SuiteRequest) -> Twice[_Case]:
         again=again if request.confirm else None,
         beside=request.isolate,
         inline=inline,
-        share=request.share,
+        share=request.share and shares(request.binding),
         rest=partial(rest, request.binding),
     )
 

@@ -17,7 +17,7 @@ from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.trace.trace import Trace
 from faultclock.oracle.judge import Judge
 from faultclock.profile.infer.probes import Probe
-from faultclock.run.process.hosting import rest
+from faultclock.run.process.hosting import rest, shares
 from faultclock.run.process.judged_runs import Done, Twice
 from faultclock.run.process.workers import Shared, Workers, in_order
 from faultclock.run.run_request import ChildKind
@@ -112,6 +112,7 @@ class Bench:
                 again=lambda probe, _: self._made(probe, kind),
                 beside=self._isolate,
                 inline=not self._isolate,
+                share=shares(self._binding),
                 rest=partial(rest, self._binding),
             )
             self._twice = (os.getpid(), twice)

@@ -396,6 +396,14 @@ def make_run(
         return lost(asked, (str(error),), ending="watchdog" if hangs else "harness_error")
 
 
+def shares(binding: Binding) -> bool:
+    """Return whether runs of a subject may share a child: those of a client, for now.
+
+    Agents keep more, in frameworks that were not compared run by run.
+    """
+    return binding.role == "provider_adapter"
+
+
 def rest(binding: Binding) -> None:
     """Say that this process makes no more runs for now; what a session keeps ends with it."""
     if not isinstance(binding, HostedBinding):

@@ -85,6 +85,8 @@ class Twice(Generic[C]):
     coordinates: Callable[[C, Trace], Coordinates] = lambda _, trace: coordinates_of(trace)
     #: Whether a second run has shown that runs may not share a child.
     _is_spoilt: bool = field(init=False, default=False)
+    #: Whether some runs that shared one were each the same alone.
+    _is_trusted: bool = field(init=False, default=False)
     _aside: Aside[Trace] | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
@@ -144,11 +146,13 @@ class Twice(Generic[C]):
         """Make the runs in one child; None where one of them is another one alone."""
         done = [self._made(case, "kept") for case in cases]
         twice = [self._is_made_twice(item) for item in done]
-        # The last one has most behind it, and the first one nothing.
-        proved = [*twice[:-1], True]
+        # The last one has most behind it. The first few are proved one by one: a library that keeps
+        # something shapes most runs.
+        proved = [*twice[:-1], True] if self._is_trusted else [True] * len(done)
         for item, is_proved in zip(done, proved, strict=True):
             if is_proved and self._unsteady(item) is not None:
                 return None
+        self._is_trusted = True
         return [replace(item, confirmed=same) for item, same in zip(done, twice, strict=True)]
 
     def _is_made_twice(self, done: Done[C]) -> bool:

@@ -139,6 +139,9 @@ def answer_calls(
                 # What the last call left behind goes before the next one begins.
                 gc.collect()
         code = 0
+    except KeyboardInterrupt:
+        # A person's Ctrl-C reaches a child of the terminal's that waits, too.
+        code = 0
     except BaseException:  # noqa: BLE001 - no caller would see it
         with contextlib.suppress(BaseException):
             traceback.print_exc()

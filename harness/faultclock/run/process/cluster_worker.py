@@ -27,7 +27,6 @@ from faultclock.run.execute import versions
 from faultclock.run.process.child import keep_from_children
 from faultclock.run.process.frames import DamagedError, receive, send
 from faultclock.run.process.lifeline import end_with
-from faultclock.run.process.second_process import told
 from faultclock.run.process.workers import Shared
 
 #: Processes that a thread keeps, and values that such a process keeps: the last ones.
@@ -107,7 +106,7 @@ _lock = threading.Lock()
 
 
 def asked(session: str, task: bytes, values: Mapping[str, bytes]) -> bytes:
-    """Have one task done by the process of this thread, and return its answer; see `told`.
+    """Have one task done by the process of this thread, and return its answer; see `_told`.
 
     Args:
         task: function, arguments and keywords, pickled; a Shared is named by its key.
@@ -209,9 +208,20 @@ def main() -> NoReturn:
     code = 1
     try:
         while True:
-            send(tells, told(partial(_done, known), pickle.loads(receive(asks))))  # noqa: S301
+            send(tells, _told(partial(_done, known), pickle.loads(receive(asks))))  # noqa: S301
     except (EOFError, BrokenPipeError):
         # The worker is done.
         code = 0
     finally:
         os._exit(code)
+
+
+def _told(function: Callable[..., Any], args: tuple[Any, ...]) -> bytes:
+    """Call it, and return what it comes to, pickled: "value" or "raised", and which."""
+    try:
+        return pickle.dumps(("value", function(*args)))
+    except Exception as error:  # noqa: BLE001 - it is raised again on the other side
+        data = pickle.dumps(("raised", error))
+        # Many exceptions can be written and not be read again.
+        pickle.loads(data)  # noqa: S301 - we wrote it just now
+        return data

@@ -79,7 +79,7 @@ class Died:
 class Child(Generic[T]):
     """A forked child that calls one function, as often as it is asked; used as a context manager.
 
-    It lives until a call comes to anything but a returned value, or until this is closed.
+    It lives until it hangs or dies in a call, or until this is closed.
 
     Args:
         function: is inherited; what it returns must be picklable.
@@ -99,11 +99,11 @@ class Child(Generic[T]):
         asks_read, self._asks = os.pipe()
         self._result, result_write = os.pipe()
         self._dump, dump_write = os.pipe()
-        parent = os.getpid()
+        self._parent = os.getpid()
         self._watch = Watch() if confined else None
         self._process = fork_process()
         if self._process == 0:
-            part_from(parent, self._asks, self._result, self._dump)
+            part_from(self._parent, self._asks, self._result, self._dump)
             if output is not None:
                 write_to(output)
             answer_calls(function, so_far, asks_read, result_write, dump_write, self._watch)
@@ -117,43 +117,44 @@ class Child(Generic[T]):
         """Whether it can be asked once more."""
         return self._status is None
 
-    def call(self, *args: Any, wall_limit_s: float) -> T | Hung | Died:
+    def call(self, *args: Any, wall_limit_s: float | None) -> T | Hung | Died:
         """Call the function there and return what it returns.
 
         Args:
             args: of the function; they must be picklable.
-            wall_limit_s: real seconds after which the child is ended; above 0.
+            wall_limit_s: real seconds after which the child is ended; above 0. None: never, which
+                is for children that are not confined.
 
         Raises:
             BaseException: what the function raised, if that can be pickled; Died says it otherwise.
         """
-        deadline_s = time.monotonic() + wall_limit_s
+        deadline_s = None if wall_limit_s is None else time.monotonic() + wall_limit_s
         asked = pickle.dumps(args)
         problem = ""
         try:
             send(self._asks, asked)
-            if self._watch is not None:
+            if self._watch is not None and deadline_s is not None:
                 self._watch.until_readable(self._result, deadline_s)
             kind, value = self._received(deadline_s)
         except TimeoutError:
-            hung = self._where(wall_limit_s)
+            hung = self._where(f"no end after {wall_limit_s:g} s of real time")
             # One that is stopped, or blocks all signals, answers nothing.
             hung = replace(hung, so_far=self._what()) if hung.stacks else hung
-            self._kill()
+            self.close()
             return hung
         except RefusedError as refused:
-            where = self._where(wall_limit_s, refused.answer).detail[1:]
-            self._kill()
+            where = self._where("", refused.answer).detail[1:]
+            self.close()
             return Died(detail=(f"the system call {refused.what}", *where), ending="escape")
         except (EOFError, BrokenPipeError):
             problem = _ENDED
             self._let_end()
         except (DamagedError, pickle.UnpicklingError, ValueError, TypeError) as error:
             problem = f"what it wrote is no result: {error}"
-            self._kill()
+            self.close()
         except BaseException:
             # Most likely a person's Ctrl-C; a child that hangs would keep us waiting for it.
-            self._kill()
+            self.close()
             raise
         if problem:
             return self._died(problem)
@@ -161,9 +162,16 @@ class Child(Generic[T]):
         return result
 
     def close(self) -> None:
-        """Let it end, and wait for its end; nothing happens where it has ended."""
+        """End it, and wait for its end; nothing happens where it has ended.
+
+        It has nothing of value once it has answered, and another child may hold its pipes open.
+        """
         if self._status is not None:
             return
+        if os.getpid() == self._parent:
+            # A process that was forked meanwhile only lets go of the pipes.
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._process, signal.SIGKILL)
         for descriptor in (self._asks, self._result, self._dump):
             os.close(descriptor)
         if self._watch is not None:
@@ -184,19 +192,17 @@ class Child(Generic[T]):
     ) -> None:
         self.close()
 
-    def _received(self, deadline_s: float) -> Any:
+    def _received(self, deadline_s: float | None) -> Any:
         return pickle.loads(receive(self._result, deadline_s))  # noqa: S301 - from a child of ours
 
     def _taken(self, kind: str, value: Any) -> Any:
         if kind == RAISED:
-            self.close()
             raise value
         if kind == SO_FAR:
             self.close()
             said = "a signal that is Faultclock's own ended it before its time was up"
             return Died(detail=(said,))
         if kind == UNPICKLABLE:
-            self.close()
             return Died(detail=tuple(value))
         return value
 
@@ -212,13 +218,13 @@ class Child(Generic[T]):
             return Died(detail=("a system call for a socket or a process",), ending="escape")
         return Died(detail=(_how_it_died(status) if problem == _ENDED else problem,))
 
-    def _where(self, wall_limit_s: float, then: Callable[[], None] = lambda: None) -> Hung:
+    def _where(self, head: str, then: Callable[[], None] = lambda: None) -> Hung:
         """Make the child write its stacks.
 
         Args:
+            head: the first line of the detail.
             then: what it may need to be able to answer; called as soon as it is asked.
         """
-        head = f"no end after {wall_limit_s:g} s of real time"
         text = b""
         os.kill(self._process, DUMP_SIGNAL)
         then()
@@ -252,12 +258,6 @@ class Child(Generic[T]):
             poller.register(ended, select.POLLIN)
             poller.poll(_END_LIMIT_S * 1_000)
             os.close(ended)
-        self._kill()
-
-    def _kill(self) -> None:
-        assert self._status is None, "its number may be another process's by now"
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(self._process, signal.SIGKILL)
         self.close()
 
 

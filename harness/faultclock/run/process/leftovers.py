@@ -14,6 +14,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+import time
 from collections import deque
 from collections.abc import Hashable, Iterator
 from functools import lru_cache
@@ -24,8 +25,8 @@ from faultclock.run.notes.frames import Whose, whose
 
 #: Objects that are looked at: the nearest to what is called, and the nearest to the modules.
 _OBJECTS_MAX = 5_000
-#: How often a thread that is ending gets the processor before it counts as one that stays.
-_MOMENTS = 50
+#: Real seconds in which a thread may end before it counts as one that stays.
+_MOMENT_S = 0.1
 _VALUES = (int, float, complex, str, bytes, bool, type(None))
 _CODE = (BuiltinFunctionType, CodeType, FrameType, ModuleType)
 _OURS = "faultclock."
@@ -50,11 +51,12 @@ def state(*roots: object) -> Hashable:
 
 def _threads() -> int:
     """Return how many threads there are beside this one; one that is just ending gets a moment."""
-    for _ in range(_MOMENTS):
-        if len(os.listdir("/proc/self/task")) == 1:  # noqa: PTH208 - as names
-            return 0
+    ends_s = time.monotonic() + _MOMENT_S
+    while True:
+        count = len(os.listdir("/proc/self/task")) - 1  # noqa: PTH208 - as names
+        if not count or time.monotonic() > ends_s:
+            return count
         os.sched_yield()
-    return len(os.listdir("/proc/self/task")) - 1  # noqa: PTH208 - as names
 
 
 def _own_state(roots: tuple[object, ...]) -> Hashable:

@@ -8,22 +8,13 @@ POSIX only.
 
 from __future__ import annotations
 
-import contextlib
-import gc
-import os
-import pickle
 import random
-import signal
-import traceback
 from collections.abc import Callable
 from functools import partial
-from multiprocessing.connection import Connection
-from types import TracebackType
-from typing import Any, Generic, NoReturn, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from faultclock.errors import InternalError
-from faultclock.run.process.child import fork_process
-from faultclock.run.process.lifeline import end_with
+from faultclock.run.process.isolate import Child, Died, Hung
 
 T = TypeVar("T")
 
@@ -53,37 +44,20 @@ class Aside(Generic[T]):
 
     def __init__(self, function: Callable[..., T]) -> None:
         self._function = function
-        self._pipes: tuple[Connection, Connection] | None = None
-        self._process = 0
+        self._child: Child[T] | None = None
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
-    def start(self) -> Self:
+    def start(self) -> Child[T]:
         """Fork it now, unless that is done: it knows what is known at this moment."""
-        if self._pipes is not None:
-            return self
-        asked_read, asked_write = os.pipe()
-        told_read, told_write = os.pipe()
-        parent = os.getpid()
-        self._process = fork_process()
-        if self._process == 0:
-            end_with(parent)
-            os.close(asked_write)
-            os.close(told_read)
-            _serve(self._function, Connection(asked_read), Connection(told_write))
-        os.close(asked_read)
-        os.close(told_write)
-        self._pipes = (Connection(asked_write), Connection(told_read))
-        return self
+        if self._child is None:
+            # What it runs is confined by itself.
+            self._child = Child(_Beside(self._function), confined=False)
+        return self._child
 
     def __call__(self, *args: Any) -> T:
         """Call the function there, and return what it returns.
@@ -92,32 +66,31 @@ class Aside(Generic[T]):
             InternalError: the process is gone.
             BaseException: what the function raised.
         """
-        self.start()
-        assert self._pipes is not None
-        asks, tells = self._pipes
-        try:
-            asks.send(args)
-            kind, value = tells.recv()
-        except (EOFError, OSError) as error:
+        made = self.start().call(*args, wall_limit_s=None)
+        if isinstance(made, (Hung, Died)):
             self.close()
-            raise InternalError("the process for second runs is gone") from error
-        if kind == "raised":
-            raise value
-        result: T = value
-        return result
+            raise InternalError("the process for second runs is gone")
+        return made
 
     def close(self) -> None:
         """End it, and wait for its end; nothing happens where none was forked."""
-        if self._pipes is None:
-            return
-        for pipe in self._pipes:
-            pipe.close()
-        self._pipes = None
-        # Nothing of value is in it, and it may be in the middle of something that hangs.
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(self._process, signal.SIGKILL)
-        with contextlib.suppress(ChildProcessError):
-            os.waitpid(self._process, 0)
+        if self._child is not None:
+            self._child.close()
+            self._child = None
+
+
+class _Beside(Generic[T]):
+    """Calls a function in a process whose memory is arranged anew before the first call."""
+
+    def __init__(self, function: Callable[..., T]) -> None:
+        self._function = function
+        self._kept: list[object] = []
+
+    def __call__(self, *args: Any) -> T:
+        global _is_aside
+        _is_aside = True
+        self._kept = self._kept or rearrange()
+        return self._function(*args)
 
 
 def rearrange() -> list[object]:
@@ -144,37 +117,3 @@ def rearrange() -> list[object]:
             back -= 1
             made[back] = None
     return kept
-
-
-def _serve(function: Callable[..., Any], asked: Connection, tells: Connection) -> NoReturn:
-    """Answer until the pipe is closed."""
-    global _is_aside
-    _is_aside = True
-    code = 1
-    kept: list[object] = []
-    # A collection would touch every object of the parent's, and each touched page is copied.
-    gc.disable()
-    try:
-        while True:
-            args = asked.recv()
-            kept = kept or rearrange()
-            tells.send_bytes(told(function, args))
-    except (EOFError, BrokenPipeError, KeyboardInterrupt):
-        # The other side is done; a person's Ctrl-C reaches it as well.
-        code = 0
-    except BaseException:  # noqa: BLE001 - no caller would see it
-        with contextlib.suppress(BaseException):
-            traceback.print_exc()
-    finally:
-        os._exit(code)
-
-
-def told(function: Callable[..., Any], args: tuple[Any, ...]) -> bytes:
-    """Call it, and return what it comes to, pickled: "value" or "raised", and which."""
-    try:
-        return pickle.dumps(("value", function(*args)))
-    except Exception as error:  # noqa: BLE001 - it is raised again on the other side
-        data = pickle.dumps(("raised", error))
-        # Many exceptions can be written and not be read again.
-        pickle.loads(data)  # noqa: S301 - we wrote it just now
-        return data

@@ -10,6 +10,7 @@ import shutil
 import sqlite3
 import tempfile
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -247,6 +248,17 @@ def test_what_cannot_be_led_is_refused_by_name(
     assert trace.footer.ending == "escape"
     assert named in trace.footer.detail[0]
     assert _files(origin) == before
+
+
+def test_a_run_begins_with_as_many_files_open_as_there_may_be_below_its_folders_descriptor(
+    origin: Path,
+) -> None:
+    """The folder is opened then by the very number that it would be moved to."""
+    with ExitStack() as held:
+        while held.enter_context(Path(os.devnull).open()).fileno() < 249:
+            pass
+        trace = execute(_scenario(), _agent(lambda _: (origin / "a").read_text()), 0)
+    assert trace.footer.ending == "completed"
 
 
 # ---------------------------------------------------------------------- lives

@@ -9,6 +9,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +85,28 @@ def test_runs_share_a_child(model: ErrorModel, tmp_path: Path) -> None:
     (kept,) = (count for count in counts.values() if count > 1)
     assert kept == 2 + SEEDS
     assert report == alone(model, binding_of("steady", float))
+
+
+def test_each_run_of_an_agent_has_a_child_of_its_own(model: ErrorModel, tmp_path: Path) -> None:
+    """Frameworks of agents keep more than clients do."""
+    with noting(tmp_path / "processes") as note:
+
+        def made(*args: Any, **options: Any) -> Any:
+            note()
+            return small_runtime.function(*args, **options)
+
+        suite(model, replace(small_runtime, function=made), scenarios=(working(),), seeds=8)
+    found = processes(tmp_path / "processes")
+    assert len(found) == len(set(found)) >= 8
+
+
+def test_each_of_the_first_few_runs_is_proved(model: ErrorModel, hidden: Callable[[], int]) -> None:
+    """One that passes otherwise after another one is found, though it is not the last."""
+    # Half a second more is as legal as none.
+    differs = binding_of("differs", lambda: 0.5 if hidden() == 2 else 0.0)
+    report = suite(model, differs)
+    assert report.alone
+    assert report.runs == alone(model, binding_of("differs", float)).runs
 
 
 def test_no_child_is_left_when_all_runs_are_made(model: ErrorModel, tmp_path: Path) -> None:

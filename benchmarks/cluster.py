@@ -13,8 +13,9 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import replace
 from functools import cache
+
+from msgspec.structs import replace
 
 from benchmarks._table import Row, Size, rows_of
 from faultclock.explore.engine import ExploreRequest, explore

@@ -13,7 +13,7 @@ A subject's failure is never one of these: it is data (a TraceEvent, then a Find
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from faultclock.printable import one_line, visible
 
@@ -43,8 +43,7 @@ class InputError(HarnessError):
     code = "input"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
+class Problem(Struct, frozen=True, kw_only=True):
     """One thing wrong in a text file.
 
     `line` and `column` are 1-based, as editors count them.

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from faultclock.certify.contents import trace_name
 from faultclock.model.trace.trace import TraceEvent

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from faultclock.certify.verifying import verify, with_code, with_libraries
 from tests.certify.conftest import Certificate

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import dataclasses
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from faultclock.check.battery import battery_for
 from faultclock.check.running import make_runs
@@ -22,7 +23,7 @@ def test_an_answer_that_the_provider_does_not_have_is_asked_and_not_judged(
     dialect: str, is_judged: bool
 ) -> None:
     """What a client does after it is shown; no rule says what it owes."""
-    binding = replace(load_subject("reference"), dialects=(dialect,))
+    binding = dataclasses.replace(load_subject("reference"), dialects=(dialect,))
     battery = battery_for(binding, "common", Abilities(streams="never"), ("rate-limits",))
     judged: list[RunReport] = []
     runs = make_runs(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from faultclock.fakes.dialects import dialect_named
 from faultclock.load.error_model import load_error_model

@@ -69,7 +69,7 @@ Recorder.record = lambda *_, **__: 1""",
 import faultclock.run.run_request as made
 made.made_of.__code__ = (lambda happened, spilled=None: None).__code__""",
     "hands over another time": """
-import dataclasses
+import msgspec.structs
 import faultclock.run.process.run_once as making
 kept = making.made_of
 def made_of(happened, spilled=None):
@@ -78,7 +78,7 @@ def made_of(happened, spilled=None):
         facts.append((number, at_ns + later, *rest))
         later = 8_000_000_000 if rest[1] == 'net.closed' else later
     ended_at_ns = happened.ended_at_ns + later
-    return kept(dataclasses.replace(happened, facts=facts, ended_at_ns=ended_at_ns), spilled)
+    return kept(msgspec.structs.replace(happened, facts=facts, ended_at_ns=ended_at_ns), spilled)
 making.made_of = made_of""",
     "puts a module in the place of ours": """
 import sys, types

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from faultclock.kills.matrix import kill_matrix, rules_of
 from faultclock.kills.mutant import Mutant

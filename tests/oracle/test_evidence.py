@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import dataclasses
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.report.finding import Finding, Verdict
@@ -48,12 +49,14 @@ def test_endings_of_a_hang_are_the_subjects_own(model: ErrorModel, ending: Endin
 def test_a_trace_that_was_changed_is_not_whole(model: ErrorModel) -> None:
     """A digest, a count, an order: each change is noticed and named."""
     trace = good()
-    cut = replace(trace, events=trace.events[:-1])
+    cut = dataclasses.replace(trace, events=trace.events[:-1])
     assert "events" in found(model, cut)[0].reason
     later = replace(trace.events[2], at_ns=trace.events[2].at_ns + 1)
-    changed = replace(trace, events=(*trace.events[:2], later, *trace.events[3:]))
+    changed = dataclasses.replace(trace, events=(*trace.events[:2], later, *trace.events[3:]))
     assert any("digest" in item.reason for item in found(model, changed))
-    swapped = replace(trace, events=(trace.events[1], trace.events[0], *trace.events[2:]))
+    swapped = dataclasses.replace(
+        trace, events=(trace.events[1], trace.events[0], *trace.events[2:])
+    )
     assert any("follows event" in item.reason for item in found(model, swapped))
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from faultclock.load.error_model import load_error_model
 from faultclock.load.scenario import find_scenarios
@@ -54,7 +55,9 @@ def without_ids(trace: Trace) -> Trace:
 
     events = tuple(stripped(event) for event in trace.events)
     digest = trace_digest(trace.header, events)
-    return replace(trace, events=events, footer=trace.footer.model_copy(update={"digest": digest}))
+    return dataclasses.replace(
+        trace, events=events, footer=trace.footer.model_copy(update={"digest": digest})
+    )
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
@@ -93,7 +96,7 @@ def test_a_call_that_the_model_never_made_gets_no_id() -> None:
         else event
         for event in trace.events
     )
-    paired = with_tool_calls(replace(trace, events=unasked))
+    paired = with_tool_calls(dataclasses.replace(trace, events=unasked))
     assert {event.payload["tool_call"] for event in paired.of_kind("tool.called")} == {""}
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Literal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from faultclock.model.retry_policy import Backoff, Jitter, RetryPolicy
 from faultclock.model.scenario.session_script import StageRetry

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from faultclock.load.error_model import load_error_model
 from faultclock.model.error_model.error_model import ErrorModel, SignalPattern

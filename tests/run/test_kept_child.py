@@ -95,7 +95,12 @@ def test_each_run_of_an_agent_has_a_child_of_its_own(model: ErrorModel, tmp_path
             note()
             return small_runtime.function(*args, **options)
 
-        suite(model, replace(small_runtime, function=made), scenarios=(working(),), seeds=8)
+        suite(
+            model,
+            replace(small_runtime, function=made),
+            scenarios=(working(),),
+            seeds=8,
+        )
     found = processes(tmp_path / "processes")
     assert len(found) == len(set(found)) >= 8
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from faultclock.load import scenario
 from faultclock.load.resources import scenarios_root

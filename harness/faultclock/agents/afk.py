@@ -15,8 +15,9 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final, Literal
+
+from msgspec import Struct, field
 
 from faultclock.agents.breaker import Breaker
 from faultclock.agents.calls import Call, Decision, Outcome, until
@@ -120,8 +121,7 @@ def of_call(call: Call, outcome: Outcome) -> Pair | None:
     return row(_OF_ANY_CALL.get(outcome.kind, own.get(outcome.kind)))
 
 
-@dataclass(slots=True)
-class Batch:
+class Batch(Struct):
     """The tool calls of one answer.
 
     Attributes:

@@ -9,11 +9,11 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Coroutine, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
+from msgspec import Struct, field
 
 from faultclock.subjects.ports import (
     CancelSignal,
@@ -47,8 +47,7 @@ Kind = Literal[
 DENIALS: tuple[Kind, ...] = ("denied_by_policy", "denied_by_user", "approval_timed_out")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class Call(Struct, frozen=True, kw_only=True):
     """A call on its way.
 
     Attributes:
@@ -81,8 +80,7 @@ class Call:
         return self.tool is not None and self.tool.contract.agent
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class Outcome(Struct, frozen=True, kw_only=True):
     """What became of a call.
 
     Attributes:

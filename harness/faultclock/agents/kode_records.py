@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from msgspec import Struct, field
 
 from faultclock.agents.turn import Message
 from faultclock.agents.wire import one_line, tool_message
@@ -39,8 +40,7 @@ _FILE_WORDS = ("file", "fs", "read", "write", "edit")
 _FILE_ADVICE = ("Verify the file path is correct", "Use fs_glob to search for files")
 
 
-@dataclass(slots=True, kw_only=True)
-class CallRecord:
+class CallRecord(Struct, kw_only=True):
     """A tool call as it is kept, from its start to its end.
 
     Attributes:
@@ -104,8 +104,7 @@ def is_retryable(error_type: ErrorType) -> bool:
     return error_type not in ("validation", "aborted")
 
 
-@dataclass(slots=True, kw_only=True)
-class Left:
+class Left(Struct, kw_only=True):
     """What an earlier process has left.
 
     Attributes:

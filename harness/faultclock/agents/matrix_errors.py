@@ -9,7 +9,7 @@ of the notices are the document's own and stay as they are.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from faultclock.agents.core import classified
 from faultclock.agents.turn import Pair, code_of
@@ -52,8 +52,7 @@ _PILLS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
+class Failure(Struct, frozen=True, kw_only=True):
     """A stage that failed for good.
 
     Attributes:
@@ -74,8 +73,7 @@ class Failure:
     retries: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Notice:
+class Notice(Struct, frozen=True, kw_only=True):
     """What the operator is shown."""
 
     message: str

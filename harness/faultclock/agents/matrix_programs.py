@@ -23,8 +23,9 @@ import re
 import signal
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from faultclock.agents.calls import misfit
 from faultclock.agents.matrix_errors import (
@@ -57,15 +58,13 @@ class _DeniedTooOftenError(Exception):
     """The program asks again and again for what it is not granted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Trouble:
+class Trouble(Struct, frozen=True):
     """What is wrong with a run; `pair` is None where the document has no row for it."""
 
     pair: Pair | None
 
 
-@dataclass(slots=True, kw_only=True)
-class ProgramRun:
+class ProgramRun(Struct, kw_only=True):
     """One run of a program, as its parent sees it.
 
     Attributes:

@@ -11,8 +11,9 @@ from __future__ import annotations
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeVar
+
+from msgspec import Struct, field
 
 from faultclock.agents.calls import Call, Decision, Outcome
 from faultclock.agents.wire import assistant_message
@@ -49,8 +50,7 @@ class Ended(Exception):  # noqa: N818 - a turn that ends is no error of the prog
         self.text = text
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Next:
+class Next(Struct, frozen=True, kw_only=True):
     """What to do about a failure.
 
     Attributes:
@@ -64,8 +64,7 @@ class Next:
     state: RunState = "failed"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FailedAttempt:
+class FailedAttempt(Struct, frozen=True, kw_only=True):
     """One attempt at a provider that failed, and what the model calls it.
 
     Attributes:
@@ -81,8 +80,7 @@ class FailedAttempt:
     is_last: bool
 
 
-@dataclass(slots=True, kw_only=True)
-class Turn:
+class Turn(Struct, kw_only=True):
     """What a turn has used up so far.
 
     Attributes:

@@ -15,10 +15,12 @@ import importlib.machinery
 import sys
 import sysconfig
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path, PurePosixPath
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 import faultclock
 from faultclock.certify.archives import archive_files
@@ -40,8 +42,7 @@ _WORKING_FOLDER = "working-folder:"
 _FILE_PREFIX = "subject."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoadedFile:
+class LoadedFile(Struct, frozen=True, kw_only=True):
     """A file of the subject's own code that is loaded in this process.
 
     Attributes:

@@ -22,9 +22,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import date
 from typing import Any
+
+from msgspec import Struct
 
 from faultclock.certify.envelope import Signed, canonical
 from faultclock.certify.keys import PublicKey
@@ -51,8 +52,7 @@ TRACE_BYTES_MAX = 256_000_000
 _TRACE_SUFFIX = ".jsonl"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Contents:
+class Contents(Struct, frozen=True, kw_only=True):
     """What a certificate says, before anybody signs it.
 
     Attributes:

@@ -8,10 +8,10 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from dataclasses import dataclass
 from typing import Any
 
 import rfc8785
+from msgspec import Struct
 from securesystemslib.dsse import Envelope
 from securesystemslib.exceptions import VerificationError
 from securesystemslib.signer import Signature  # type: ignore[attr-defined]
@@ -25,8 +25,7 @@ def canonical(value: Any) -> bytes:
     return rfc8785.dumps(value)
 
 
-@dataclass(frozen=True, slots=True)
-class Signed:
+class Signed(Struct, frozen=True):
     """A payload and one signature of it.
 
     Attributes:

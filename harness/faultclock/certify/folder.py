@@ -16,10 +16,11 @@ import signal
 import stat
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any, BinaryIO, Self
+
+from msgspec import Struct, field
 
 from faultclock.errors import InputError
 from faultclock.model.report.certificate import Fault
@@ -38,8 +39,7 @@ _ENDS = (signal.SIGTERM, signal.SIGHUP)
 _BY_SIGNAL = 128
 
 
-@dataclass(slots=True)
-class Listing:
+class Listing(Struct):
     """What is in a folder.
 
     Attributes:

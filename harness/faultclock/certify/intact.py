@@ -9,9 +9,9 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
+from msgspec import Struct, field
 from pydantic import ValidationError
 
 from faultclock.certify.contents import (
@@ -37,8 +37,7 @@ _LINE = re.compile(r"([0-9a-f]{64})  ([^\x00-\x1f\x7f\\]+)")
 _KEY_ID = re.compile(r"[0-9a-f]{64}")
 
 
-@dataclass(slots=True)
-class Intact:
+class Intact(Struct):
     """What was signed, by which key, and which files are not it.
 
     Attributes:

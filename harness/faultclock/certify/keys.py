@@ -30,6 +30,7 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
     load_pem_public_key,
 )
+from msgspec import Struct
 from securesystemslib.signer import CryptoSigner, SSlibKey  # type: ignore[attr-defined]
 
 from faultclock.errors import InputError
@@ -54,8 +55,7 @@ _SMALL_ORDER = frozenset({0, 1, _P - 1, _P, _P + 1, _Y8, _P - _Y8})
 _MAKE_ONE = "make a pair with: faultclock keygen -o PATH"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeyPaths:
+class KeyPaths(Struct, frozen=True, kw_only=True):
     """The files of a pair that was made, and the id that both have."""
 
     private: Path
@@ -63,8 +63,7 @@ class KeyPaths:
     key_id: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PublicKey:
+class PublicKey(Struct, frozen=True, kw_only=True):
     """Who is asked whether a signature is theirs.
 
     Attributes:
@@ -233,8 +232,7 @@ def require_in_time(shown: str, expires: date | None, today: date) -> None:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Days:
+class _Days(Struct, frozen=True, kw_only=True):
     """The first and the last day of a key; None: it is not said."""
 
     created: date | None = None

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
+
+from msgspec import Struct
 
 import faultclock
 from faultclock.certify.artifact import (
@@ -54,8 +55,7 @@ from faultclock.subjects.binding import Binding
 from faultclock.subjects.registry import shipped_ids
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class Source(Struct, frozen=True, kw_only=True):
     """Where a subject comes from.
 
     Attributes:
@@ -108,8 +108,7 @@ class Source:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(Struct, frozen=True, kw_only=True):
     """What is to be certified.
 
     Attributes:
@@ -134,8 +133,7 @@ class Request:
     on_progress: Callable[[str, int, int], None] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Made:
+class Made(Struct, frozen=True, kw_only=True):
     """What came of it: `appraisal.is_reached` says whether there is a certificate."""
 
     appraisal: Appraisal

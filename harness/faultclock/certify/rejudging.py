@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 from typing import TypeVar
 
+from msgspec import Struct, field
 from pydantic import BaseModel, ValidationError
 
 import faultclock
@@ -49,8 +49,7 @@ _NO_RUN = "they say what no run can say, and cannot be judged"
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
 
-@dataclass(slots=True)
-class Rejudged:
+class Rejudged(Struct):
     """What came out.
 
     Attributes:
@@ -70,8 +69,7 @@ class Rejudged:
         self.faults.append(Fault(file=file, what=what))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Claim:
+class _Claim(Struct, frozen=True, kw_only=True):
     """What the statement says and no file shows."""
 
     version: str

@@ -7,8 +7,9 @@ somebody says so, and that it would conform.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from faultclock.certify.contents import TRACE_BYTES_MAX, TRACES, trace_name
 from faultclock.certify.folder import read_file
@@ -26,8 +27,7 @@ from faultclock.subjects.binding import Binding
 _TOLD = 5
 
 
-@dataclass(slots=True)
-class Rerun:
+class Rerun(Struct):
     """What came of it."""
 
     faults: list[Fault] = field(default_factory=list)

@@ -10,9 +10,10 @@ What comes later is not asked for as long as something before it is wrong.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
+
+from msgspec import Struct
 
 from faultclock.certify.artifact import loaded_code_of, of_distributions, of_package, of_path
 from faultclock.certify.contents import KEY, STATEMENT, SUMS
@@ -45,8 +46,7 @@ _KEY_MAX = 16_384
 _NO_ARTIFACT = "that the artifact is the one you have (--artifact PATH)"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verified:
+class Verified(Struct, frozen=True, kw_only=True):
     """What can be said, and what a further step goes on from.
 
     Attributes:

@@ -19,10 +19,11 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
+
+from msgspec import Struct
 
 import faultclock
 from faultclock.run.process.child import INHERITED
@@ -43,8 +44,7 @@ _hooked = False
 _modules_before: Mapping[str, object] = {}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reads:
+class Reads(Struct, frozen=True, kw_only=True):
     """What was read since a watch began, also where that failed.
 
     Attributes:

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import groupby
+
+from msgspec import Struct
 
 from faultclock.errors import InputError
 from faultclock.load.scenario import LoadedScenario, find_scenarios, shipped_scenarios
@@ -61,8 +62,7 @@ _OWN_LOOP = LeftOut(
 _CLIENTS_MAX = 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Battery:
+class Battery(Struct, frozen=True, kw_only=True):
     """What is run for a target.
 
     Attributes:

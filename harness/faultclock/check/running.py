@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import groupby
+
+from msgspec import Struct
 
 from faultclock.check.battery import Battery
 from faultclock.model.error_model.error_model import ErrorModel
@@ -35,8 +36,7 @@ _HANGS_MAX = 3
 _FOLDER = "faultclock-traces"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Runs:
+class Runs(Struct, frozen=True, kw_only=True):
     """Everything that was run.
 
     Attributes:
@@ -116,8 +116,7 @@ def make_runs(
     return Runs(report=_for_reading(whole), profile=inferred.profile)
 
 
-@dataclass(slots=True)
-class _HangsTooOften:
+class _HangsTooOften(Struct):
     """Says after which run a check gives up: each hanging one takes its whole limit of real time.
 
     Attributes:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from faultclock.errors import SubjectError
 from faultclock.model.report.checkup import LeftOut
@@ -17,8 +18,7 @@ from faultclock.subjects.candidates import agents_in
 from faultclock.subjects.said import said_of
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class Target(Struct, frozen=True, kw_only=True):
     """A target that can be called.
 
     Attributes:

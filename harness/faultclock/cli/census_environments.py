@@ -11,9 +11,10 @@ import re
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from faultclock.cli.elsewhere import checked_python
 from faultclock.cli.exits import INCONCLUSIVE, OK
@@ -32,8 +33,7 @@ _FORM = "write --env NAME=other/bin/python, or --env NAME=folder/with/node_modul
 Take = Callable[[Sequence["SubjectEntry"]], "Census"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Environment:
+class Environment(Struct, frozen=True, kw_only=True):
     """Where clients are installed.
 
     Attributes:

@@ -208,7 +208,7 @@ def _check_has_levels(model: str) -> None:
 
 
 def _made(request: Request, *, quiet: bool) -> Made:
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     from faultclock.certify.making import certify
     from faultclock.cli.steps import steps

@@ -7,11 +7,11 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
+from msgspec import Struct, field
 
 from faultclock.cli.elsewhere import python_option
 from faultclock.cli.exits import exit_code_of_checkup
@@ -231,7 +231,7 @@ def _checkup(
     proved: bool,
     quiet: bool,
 ) -> CheckUp:
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     from faultclock.check.battery import battery_for
     from faultclock.check.checkup import checkup_of
@@ -279,8 +279,7 @@ def _checkup(
     )
 
 
-@dataclass(slots=True)
-class _Told:
+class _Told(Struct):
     """Says each new problem once, as soon as a run shows it.
 
     Attributes:

@@ -8,12 +8,12 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
 from typing import TYPE_CHECKING, Literal
 
 import click
+from msgspec import Struct
 
 from faultclock.cli.elsewhere import python_option
 from faultclock.cli.exits import NONCONFORMING, OK
@@ -57,8 +57,7 @@ Mark = Literal["✓", "✗", "!", "-"]
 _MARKS: dict[str, Mark] = {"works": "✓", "broken": "✗", "look": "!", "not tried": "-"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class Line(Struct, frozen=True, kw_only=True):
     """One thing that was looked at, or was not.
 
     Attributes:
@@ -70,8 +69,7 @@ class Line:
     hint: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class Answer(Struct, frozen=True, kw_only=True):
     """All that is shown.
 
     Attributes:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from faultclock.cli.outputs import Outputs
 from faultclock.cli.say import machine
@@ -21,8 +22,7 @@ _STDOUT = "-"
 _HTML, _JSON = "exploration.html", "exploration.json"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExploreOutputs:
+class ExploreOutputs(Struct, frozen=True, kw_only=True):
     """Where reports and failures go; None is not wanted, `-` is standard output.
 
     Attributes:

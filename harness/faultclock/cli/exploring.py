@@ -8,7 +8,8 @@ import shlex
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from faultclock.cli.exits import INCONCLUSIVE, INTERRUPTED, NONCONFORMING, OK
 from faultclock.cli.explore_outputs import ExploreOutputs
@@ -28,8 +29,7 @@ from faultclock.render.wording import count
 from faultclock.run.process.workers import hands
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class Found(Struct, frozen=True, kw_only=True):
     """What an exploration came to.
 
     Attributes:
@@ -47,8 +47,7 @@ class Found:
     problems: tuple[str, ...] = ()
 
 
-@dataclass(slots=True, kw_only=True)
-class Exploring:
+class Exploring(Struct, kw_only=True):
     """One call of the command.
 
     Attributes:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from msgspec import Struct
 
 from faultclock.errors import InputError
 
@@ -59,8 +59,7 @@ def own_scenarios_option(function: FunctionT) -> FunctionT:
     )(function)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gate:
+class Gate(Struct, frozen=True, kw_only=True):
     """A baseline that reports are compared with.
 
     Attributes:

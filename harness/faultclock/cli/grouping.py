@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from faultclock.cli.tables import Row, Table, in_one_line
 from faultclock.model.report.finding import Finding, Report, RunReport, Verdict
@@ -61,8 +62,7 @@ def _range(bounds: list[str]) -> str:
     return "-".join(dict.fromkeys(bounds))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Shown:
+class _Shown(Struct, frozen=True, kw_only=True):
     """A finding and the runs that show it: one run, or those of a group of seeds."""
 
     finding: Finding
@@ -158,8 +158,7 @@ def _shown(report: Report, *, telling: bool = False) -> Iterator[_Shown]:
             yield _Shown(finding=finding, runs=runs, over_seeds=True)
 
 
-@dataclass(slots=True)
-class _Group:
+class _Group(Struct):
     """What a row stands for: its worst finding, and how many runs show one as bad."""
 
     worst: _Shown | None = None

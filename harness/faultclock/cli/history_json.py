@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from typing import Any
+
+from msgspec import to_builtins
+from msgspec.structs import asdict
 
 from faultclock.history.findings import FlakySubject, History
 from faultclock.model.report.token import token_of
@@ -16,10 +18,10 @@ def history_json(history: History) -> str:
     """Return the JSON text, newline included."""
     content = {
         "format": _FORMAT,
-        "sessions": [asdict(item) for item in history.sessions],
-        "determinism_bugs": [asdict(item) for item in history.bugs],
+        "sessions": [to_builtins(item) for item in history.sessions],
+        "determinism_bugs": [to_builtins(item) for item in history.bugs],
         "flaky": [_flaky(item) for item in history.flaky],
-        "flips": [asdict(item) for item in history.flips],
+        "flips": [to_builtins(item) for item in history.flips],
     }
     return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 

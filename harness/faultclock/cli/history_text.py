@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from faultclock.history.findings import (
     UNSTEADY,
@@ -26,8 +27,7 @@ _FLIPS_MOST = 40
 _SESSIONS_MOST = 30
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class Line(Struct, frozen=True, kw_only=True):
     """One line, and its style for `say`."""
 
     text: str

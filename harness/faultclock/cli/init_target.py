@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from msgspec import Struct
 
 from faultclock.cli.placing import add_all, check_absent
 from faultclock.cli.say import say, say_lines
@@ -43,8 +43,7 @@ _SAYS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class Wish(Struct, frozen=True, kw_only=True):
     """What a person asked for.
 
     Attributes:

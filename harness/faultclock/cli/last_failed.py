@@ -10,8 +10,9 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from faultclock.cli.say import say
 from faultclock.errors import InputError
@@ -35,8 +36,7 @@ _BYTES_MAX = 50_000_000
 _GREEN = "--last-failed: no failure of it is recorded"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Narrowed:
+class Narrowed(Struct, frozen=True, kw_only=True):
     """What is left of a selection.
 
     Attributes:

@@ -7,9 +7,10 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
-from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from faultclock.cli.report_options import FORMATS, ReportFormat
 from faultclock.cli.say import machine
@@ -46,8 +47,7 @@ def places_of(forms: Mapping[str, str | None]) -> dict[str, str]:
     return places
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outputs:
+class Outputs(Struct, frozen=True, kw_only=True):
     """The files that a run was asked for.
 
     Attributes:

@@ -6,9 +6,10 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from faultclock.cli.exits import INCONCLUSIVE, NONCONFORMING, OK
 from faultclock.cli.options import DEFAULT_MODEL, parse_readings
@@ -28,8 +29,7 @@ _DIGITS = 12
 _NAMED = re.compile(r"F-[0-9a-f]+", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class Wanted(Struct, frozen=True, kw_only=True):
     """What is to be run again, and by what it is judged.
 
     Attributes:

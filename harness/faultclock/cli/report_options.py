@@ -6,12 +6,12 @@ A new format is one line of `FORMATS`: every command that writes reports then ha
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import wraps
 from importlib import import_module
 from typing import Any, TypeVar
 
 import click
+from msgspec import Struct
 
 #: GitHub shows no summary of a step that is larger than 1 MiB.
 SUMMARY_BYTES_MAX = 1024 * 1024
@@ -19,8 +19,7 @@ SUMMARY_BYTES_MAX = 1024 * 1024
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReportFormat:
+class ReportFormat(Struct, frozen=True, kw_only=True):
     """One format.
 
     Attributes:

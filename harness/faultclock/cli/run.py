@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec import Struct
 
 from faultclock.cli.configured import was_typed
 from faultclock.cli.elsewhere import python_option
@@ -249,8 +249,7 @@ def _ending(gate: Gate | None, *, fail_fast: bool) -> Callable[[RunReport], bool
     return lambda run: run.verdict is Verdict.FAIL
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Chosen:
+class _Chosen(Struct, frozen=True, kw_only=True):
     """What is to be run.
 
     Attributes:

@@ -13,8 +13,9 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import IO, Any, cast
+
+from msgspec import Struct
 
 from faultclock.printable import harmless_after, one_line
 
@@ -30,8 +31,7 @@ _CODES = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Span:
+class Span(Struct, frozen=True, kw_only=True):
     """A piece of a line.
 
     Attributes:

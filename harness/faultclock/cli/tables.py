@@ -9,9 +9,10 @@ from __future__ import annotations
 import shutil
 import textwrap
 from collections.abc import Iterator
-from dataclasses import dataclass
 from io import StringIO
 from typing import IO, TYPE_CHECKING
+
+from msgspec import Struct
 
 from faultclock.cli.say import Span, say
 from faultclock.model.report.finding import Finding, Verdict
@@ -43,8 +44,7 @@ _TEXT_MAX = 400
 _WIDTH_MIN = 40
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class Row(Struct, frozen=True, kw_only=True):
     """One line of the table.
 
     Attributes:
@@ -66,8 +66,7 @@ class Row:
         return (name, verdict, first, second, finding)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
+class Table(Struct, frozen=True, kw_only=True):
     """Rows with what their columns are called."""
 
     headings: tuple[str, str, str, str, str]

@@ -10,10 +10,11 @@ import os
 import re
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from textwrap import wrap
 from typing import Any
+
+from msgspec import Struct, field
 
 from faultclock.explore.pytest_text import pytest_text
 from faultclock.explore.reduction_words import choice_words
@@ -30,8 +31,7 @@ _SHOWN_MAX = 600
 _ON = "onInYaml11IsTrue"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Origin:
+class Origin(Struct, frozen=True, kw_only=True):
     """How a failure was found, and against what.
 
     Attributes:
@@ -59,8 +59,7 @@ class Origin:
     raises: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Artefacts:
+class Artefacts(Struct, frozen=True, kw_only=True):
     """The files of one failure, and what runs the scenario.
 
     Attributes:

@@ -14,9 +14,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from operator import attrgetter
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from faultclock.explore.facts import Facts, Names, facts_of, first_difference
 from faultclock.model.report.exploration import Divergence, DivergenceRow
@@ -33,8 +35,7 @@ _ALIGNED = 200
 _VALUE_MAX = 40
 
 
-@dataclass(frozen=True, slots=True)
-class _Pair:
+class _Pair(Struct, frozen=True):
     """Two events at one place; an index that is None has no counterpart there."""
 
     failing: int | None
@@ -44,8 +45,7 @@ class _Pair:
     """Whether the side without an event has just ended."""
 
 
-@dataclass(slots=True)
-class _Compared:
+class _Compared(Struct):
     """A failing run and one that passes."""
 
     words: str

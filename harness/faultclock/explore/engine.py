@@ -11,10 +11,11 @@ import heapq
 import time
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import count
 from typing import Any, Protocol
+
+from msgspec import Struct, field
 
 import faultclock
 from faultclock.errors import InputError
@@ -74,8 +75,7 @@ class Ledger(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExploreRequest:
+class ExploreRequest(Struct, frozen=True, kw_only=True):
     """What to explore.
 
     Attributes:
@@ -190,8 +190,7 @@ def _check(request: ExploreRequest) -> None:
 # ------------------------------------------------------------------ making runs
 
 
-@dataclass(frozen=True, slots=True)
-class _Case:
+class _Case(Struct, frozen=True):
     """A run that is to be made.
 
     Attributes:

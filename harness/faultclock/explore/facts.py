@@ -16,8 +16,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from faultclock.model.trace.trace import TraceEvent
 
@@ -55,8 +56,7 @@ _COUNTS = frozenset({"world.touched"})
 _dump = json.JSONEncoder(sort_keys=True, separators=(",", ":"), check_circular=False).encode
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(Struct, frozen=True):
     """One event, taken apart."""
 
     shape: str
@@ -67,8 +67,7 @@ class Facts:
     """Those of the payload."""
 
 
-@dataclass(slots=True)
-class Names:
+class Names(Struct):
     """Which name of one run stands for which of the other: one for one."""
 
     there: dict[str, str] = field(default_factory=dict)

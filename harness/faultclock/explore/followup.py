@@ -8,9 +8,10 @@ same whoever does.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from faultclock.errors import HarnessError
 from faultclock.explore.artefacts import Origin, artefacts, run_command
@@ -32,8 +33,7 @@ from faultclock.run.suite import run_one
 _PASSES = (Verdict.PASS, Verdict.WARN)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Followed:
+class Followed(Struct, frozen=True, kw_only=True):
     """What came of one failure.
 
     Attributes:
@@ -50,8 +50,7 @@ class Followed:
     problem: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FollowUp:
+class FollowUp(Struct, frozen=True, kw_only=True):
     """What is to be made of failures.
 
     Attributes:

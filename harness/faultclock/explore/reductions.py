@@ -15,9 +15,9 @@ import copy
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from pydantic import BaseModel
 
 from faultclock.explore.ladders import duration_rungs, number_rungs, range_rungs, seed_rungs
@@ -66,8 +66,7 @@ _NUMBERED = re.compile(
 _SCHEDULE = "schedule/"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reduction:
+class Reduction(Struct, frozen=True, kw_only=True):
     """One thing that can be made simpler.
 
     Attributes:
@@ -110,8 +109,7 @@ class Reduction:
         return self.place[-1] in _COUNTING and self.rank == _VALUE
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reductions:
+class Reductions(Struct, frozen=True, kw_only=True):
     """The reductions of one run.
 
     Attributes:
@@ -203,8 +201,7 @@ def reductions_of(scenario: Scenario) -> Reductions:
 # ---------------------------------------------------------------------- where they come from
 
 
-@dataclass(frozen=True, slots=True)
-class _Spot:
+class _Spot(Struct, frozen=True):
     """A place in the plain data, and the same with ids in place of numbers."""
 
     place: Place = ()

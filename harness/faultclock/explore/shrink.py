@@ -8,7 +8,8 @@ runs it sees the failure, and whoever reads it sees nothing that the failure doe
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from faultclock.errors import HarnessError, InternalError
 from faultclock.explore.fingerprint import marks_of
@@ -46,8 +47,7 @@ _STEPS_MORE = 200
 _STEPS_FURTHER = 8
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Smallest:
+class Smallest(Struct, frozen=True, kw_only=True):
     """The smallest failing run, and what lies beside it.
 
     Attributes:
@@ -159,8 +159,7 @@ def own_scenario(scenario: Scenario, seed: int, tape: Tape, fingerprint: str) ->
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Made:
+class _Made(Struct, frozen=True, kw_only=True):
     """One run that was made."""
 
     scenario: Scenario

@@ -10,8 +10,9 @@ It knows no fake: what is counted, and what else a rule asks for, comes from the
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
+
+from msgspec import Struct, field
 
 from faultclock.model.scenario.rule import CountedRule, TriggeredRule
 
@@ -30,8 +31,7 @@ class Records(Protocol):
 _RuleT = TypeVar("_RuleT", bound=NumberedRule)
 
 
-@dataclass(slots=True)
-class RulesMet:
+class RulesMet(Struct):
     """Which rules have fired so far, over all lives of the subject. Plain data: it is pickled.
 
     Attributes:

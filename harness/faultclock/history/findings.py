@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from faultclock.model.report.coordinates import Coordinates
 from faultclock.model.report.finding import Verdict
@@ -19,8 +20,7 @@ SessionState = Literal["open", "stopped", "done"]
 FlipCause = Literal["determinism", "changed", "other_runs"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionLine:
+class SessionLine(Struct, frozen=True, kw_only=True):
     """One session and what its runs came to.
 
     Attributes:
@@ -48,8 +48,7 @@ class SessionLine:
     verdicts: Mapping[str, int]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunRef:
+class RunRef(Struct, frozen=True, kw_only=True):
     """One run of a session; `number` is from 1 within its session, scenario and variant."""
 
     session: int
@@ -62,8 +61,7 @@ class RunRef:
     fingerprints: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeterminismBug:
+class DeterminismBug(Struct, frozen=True, kw_only=True):
     """Equal in all that a run follows from, and not equal: never the subject's failure.
 
     Attributes:
@@ -90,8 +88,7 @@ class DeterminismBug:
     leaks: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FlakySubject:
+class FlakySubject(Struct, frozen=True, kw_only=True):
     """Each run by itself is always the same; some of them fail, and some do not.
 
     Attributes:
@@ -114,8 +111,7 @@ class FlakySubject:
     is_current: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Flip:
+class Flip(Struct, frozen=True, kw_only=True):
     """The verdict of a scenario (its worst run) changed from one session to the next.
 
     Attributes:
@@ -138,8 +134,7 @@ class Flip:
     unfinished: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class History:
+class History(Struct, frozen=True, kw_only=True):
     """All of it."""
 
     sessions: tuple[SessionLine, ...] = ()

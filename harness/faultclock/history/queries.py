@@ -15,8 +15,9 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from faultclock.history.findings import RunRef
 from faultclock.model.report.finding import Verdict
@@ -62,8 +63,7 @@ FROM run WHERE id = ?
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class Wanted(Struct, frozen=True, kw_only=True):
     """Which part of a history is asked for; None is all of it.
 
     Attributes:

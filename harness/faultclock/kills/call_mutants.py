@@ -16,9 +16,11 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import FrameType
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from faultclock.kills.mutant import Mutant
 from faultclock.model.scenario.scenario import Role
@@ -113,8 +115,7 @@ def call_mutants(role: Role, style: str) -> Iterator[Mutant]:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OtherCalls:
+class OtherCalls(Struct, frozen=True, kw_only=True):
     """A subject whose calls have a defect.
 
     Attributes:
@@ -286,8 +287,7 @@ async def _uncancelled(work: Any) -> Any:
 # ---------------------------------------------------------------------- waits
 
 
-@dataclass(frozen=True, slots=True)
-class OtherWaits:
+class OtherWaits(Struct, frozen=True):
     """A subject that waits in another way."""
 
     waits: Waits

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from faultclock.errors import EventError
 from faultclock.kills.values import Path, value_at, with_value, without
@@ -31,8 +33,7 @@ _SUMS: dict[Sum, Callable[[int], int]] = {
 _ENDS = frozenset({"call.returned", "call.raised", "call.crashed"})
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
+class Said(Struct, frozen=True):
     """Which events: those of a kind, and of a name where the kind has names."""
 
     kind: str
@@ -53,8 +54,7 @@ def _is_done(event: TraceEvent) -> bool:
     return not is_said(event) and not EVENTS[event.kind].routine and event.kind[:4] != "net."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dropped:
+class Dropped(Struct, frozen=True, kw_only=True):
     """The subject does not say it."""
 
     of: Said
@@ -64,8 +64,7 @@ class Dropped:
         return sealed_again(trace, [event for event in trace.events if not self.of.has(event)])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Doubled:
+class Doubled(Struct, frozen=True, kw_only=True):
     """The subject says it twice."""
 
     of: Said
@@ -76,8 +75,7 @@ class Doubled:
         return sealed_again(trace, events)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Moved:
+class Moved(Struct, frozen=True, kw_only=True):
     """The subject says it sooner or later, within its call."""
 
     of: Said
@@ -135,8 +133,7 @@ def _is_start(event: TraceEvent) -> bool:
     return event.kind == "call.started"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Set:
+class Set(Struct, frozen=True, kw_only=True):
     """The subject says another value.
 
     Attributes:
@@ -160,8 +157,7 @@ class Set:
         return new
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Summed:
+class Summed(Struct, frozen=True, kw_only=True):
     """The subject says another number."""
 
     of: Said
@@ -180,8 +176,7 @@ class Summed:
         return _with_payloads(trace, self.of, changed)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeftOut:
+class LeftOut(Struct, frozen=True, kw_only=True):
     """The subject leaves a member out."""
 
     of: Said

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Any
+
+from msgspec import Struct, field
 
 from faultclock.kills.event_edits import (
     Doubled,
@@ -52,8 +53,7 @@ _WHERE: Mapping[Where, str] = {
 _SUMS: Mapping[Sum, str] = {"+1": "one more", "-1": "one less", "*2": "twice as much"}
 
 
-@dataclass(slots=True)
-class _Group:
+class _Group(Struct):
     """What is known of the events of one kind and name.
 
     Attributes:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from faultclock.model.report.kill_matrix import Family
 from faultclock.model.trace.trace import Trace
@@ -16,8 +17,7 @@ TraceEdit = Callable[[Trace], Trace | None]
 Change = Callable[[Binding], Binding]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mutant:
+class Mutant(Struct, frozen=True, kw_only=True):
     """One wrong subject. Give either `edit` or `change`.
 
     Attributes:

@@ -10,8 +10,9 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from contextlib import closing
-from dataclasses import dataclass
 from functools import partial
+
+from msgspec import Struct
 
 from faultclock.kills.call_mutants import call_mutants
 from faultclock.kills.event_mutants import event_mutants
@@ -40,8 +41,7 @@ _PER_CHANCE = 4
 _WALL_LIMITS_S = (3.0, 30.0)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchRequest:
+class SearchRequest(Struct, frozen=True, kw_only=True):
     """What to search.
 
     Attributes:
@@ -60,8 +60,7 @@ class SearchRequest:
     wall_limit_s: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tried:
+class Tried(Struct, frozen=True, kw_only=True):
     """A mutant, and what became of it in the scenarios in which it was tried."""
 
     mutant: Mutant
@@ -161,8 +160,7 @@ def _unproven(trials: Iterable[tuple[Trial, ...]]) -> frozenset[Rule]:
     return frozenset(rule for tried in trials for trial in tried for rule in trial.unproven)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Item:
+class _Item(Struct, frozen=True, kw_only=True):
     """A mutant that is to be tried.
 
     Attributes:

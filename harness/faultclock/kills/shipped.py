@@ -7,7 +7,9 @@ is made for.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from msgspec import Struct
 
 from faultclock.kills.mutant import Mutant
 from faultclock.subjects.binding import Binding
@@ -15,8 +17,7 @@ from faultclock.subjects.registry import catalog
 from faultclock.subjects.shipped_loading import shipped_binding
 
 
-@dataclass(frozen=True, slots=True)
-class Shipped:
+class Shipped(Struct, frozen=True):
     """A shipped wrong subject, in place of the right one."""
 
     id: str

@@ -11,8 +11,10 @@ import inspect
 import types
 import typing
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
+
+from msgspec import Struct
 
 from faultclock.kills.mutant import Mutant
 from faultclock.model.scenario.scenario import Scenario
@@ -35,8 +37,7 @@ _CONSTANTS: Mapping[Any, tuple[Any, ...]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OtherSteps:
+class OtherSteps(Struct, frozen=True, kw_only=True):
     """A reference with the operators of a row.
 
     Attributes:

@@ -9,8 +9,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from faultclock.kills.event_edits import sealed_again
 from faultclock.kills.values import OTHER_TEXT, Path, leaves, value_at, with_value, without
@@ -47,8 +49,7 @@ def members(text: str) -> Iterator[tuple[Path, Any]]:
         yield from leaves(found)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class Told(Struct, frozen=True, kw_only=True):
     """The model is told something else as the result of a tool.
 
     Attributes:

@@ -6,8 +6,9 @@ A run that proves nothing kills nothing; what a kill is, `model.kill_matrix` say
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import chain
+
+from msgspec import Struct
 
 from faultclock.kills.mutant import Mutant
 from faultclock.model.report.finding import Verdict, overall
@@ -32,8 +33,7 @@ _LOST = ("watchdog", "harness_error")
 _DIFFERS = "two runs of the subject with one seed differ, so none shows what a mutant changes"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Played:
+class Played(Struct, frozen=True, kw_only=True):
     """A scenario as the subject itself plays it.
 
     Attributes:
@@ -59,8 +59,7 @@ class Played:
         return (self.by_run | self.by_seeds) - self.broken
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trial:
+class Trial(Struct, frozen=True, kw_only=True):
     """What became of a mutant in a scenario.
 
     Attributes:

@@ -13,8 +13,9 @@ import os
 import signal
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import BinaryIO
+
+from msgspec import Struct
 
 from faultclock.errors import InputError
 from faultclock.live.server import LiveServer
@@ -29,8 +30,7 @@ _MERCY_S = 3.0
 _QUIET_S = 0.5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
+class Ended(Struct, frozen=True, kw_only=True):
     """How a program ended.
 
     Attributes:

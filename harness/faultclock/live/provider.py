@@ -6,7 +6,8 @@ Everything else is the provider of the simulation: the same dialect, faults, tim
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from faultclock.fakes.provider.planned import PlannedExchange
 from faultclock.fakes.provider.provider import FakeProvider

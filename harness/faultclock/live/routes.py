@@ -10,7 +10,8 @@ The prefix is taken off before the provider sees the request, and stands in no t
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from faultclock.model.scenario.scenario import Scenario
 
@@ -18,8 +19,7 @@ _PREFIX = "/call/"
 _REQUEST_LINE = re.compile(rb"[!-~]+ (?P<target>[!-~]+) HTTP/1\.[01]\r?\n")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Routed:
+class Routed(Struct, frozen=True, kw_only=True):
     """Where a request belongs.
 
     Attributes:

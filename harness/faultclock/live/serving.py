@@ -10,8 +10,9 @@ import asyncio
 import contextlib
 import signal
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any, BinaryIO
+
+from msgspec import Struct, field
 
 from faultclock.errors import InputError
 from faultclock.live.command import record_end, run_command
@@ -26,8 +27,7 @@ from faultclock.sim.kernel.recorder import Fact
 from faultclock.subjects.binding import Binding
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Where:
+class Where(Struct, frozen=True, kw_only=True):
     """Where the provider is to be found.
 
     Attributes:
@@ -41,8 +41,7 @@ class Where:
     variables: dict[str, str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Serving:
+class Serving(Struct, frozen=True, kw_only=True):
     """What to serve, and until when.
 
     Attributes:

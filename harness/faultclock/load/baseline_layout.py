@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import yaml
+from msgspec import Struct
 
 #: The key of the list of entries.
 ENTRIES = "deviations"
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """The characters from `start` to before `end` (0-based) become `new`."""
 
     start: int
@@ -26,8 +25,7 @@ class Change:
     new: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Layout:
+class Layout(Struct, frozen=True, kw_only=True):
     """The places of a baseline in its text.
 
     Attributes:
@@ -104,8 +102,7 @@ def end_line(layout: Layout, node: yaml.Node) -> int:
     return end_line(layout, last[1] if isinstance(last, tuple) else last)
 
 
-@dataclass(frozen=True, slots=True)
-class EntryLines:
+class EntryLines(Struct, frozen=True):
     """The lines of one entry: from the comment right above it to its last one (0-based, open)."""
 
     comment: int

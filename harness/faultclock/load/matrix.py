@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import copy
 import re
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from pydantic import ValidationError
 
 from faultclock.errors import SourceError
@@ -26,8 +26,7 @@ class _UndefinedError(Exception):
     """A choice names what nothing defines."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Crossing:
+class Crossing(Struct, frozen=True, kw_only=True):
     """What the matrix of one scenario file comes to.
 
     Attributes:

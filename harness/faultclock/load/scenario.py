@@ -11,10 +11,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Set
 from contextlib import suppress
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
+
+from msgspec import Struct
 
 from faultclock.errors import InputError, Problem, SourceError, UnknownNameError
 from faultclock.load.matrix import Crossing, expand
@@ -34,8 +35,7 @@ _SUFFIXES = (".yaml", ".yml")
 _ROOT_NAME = "scenarios"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoadedScenario:
+class LoadedScenario(Struct, frozen=True, kw_only=True):
     """A scenario and the file that it came from, as the path was given.
 
     Attributes:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
+from msgspec import Struct
 from pydantic import BaseModel, ValidationError
 
 from faultclock.errors import Problem
@@ -49,8 +49,7 @@ _QUOTED = re.compile(r"'([^']*)'")
 _LENGTH_MAX = 240
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spot:
+class Spot(Struct, frozen=True, kw_only=True):
     """Where a location of a validation error lands in a file.
 
     Attributes:
@@ -64,8 +63,7 @@ class Spot:
     key: Place | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Fault:
+class _Fault(Struct, frozen=True, kw_only=True):
     """One validation error with its spot."""
 
     type: str

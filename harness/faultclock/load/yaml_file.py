@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from msgspec import Struct
 from pydantic import BaseModel, ValidationError
 
 from faultclock.errors import Problem, SourceError
@@ -32,8 +32,7 @@ from faultclock.load.wording import problems_of, spot_at
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Document:
+class Document(Struct, frozen=True, kw_only=True):
     """One file as plain data, which still knows where each value stands.
 
     Attributes:

@@ -11,9 +11,9 @@ arithmetic is exact integers, and the reference subjects must not use it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
+from msgspec import Struct
 from pydantic import AfterValidator, Field, model_validator
 
 from faultclock.model._base import SparseValue, Value
@@ -23,8 +23,7 @@ from faultclock.model.duration import DurationNs, format_duration
 _LARGEST_NS = 2**62
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Interval:
+class Interval(Struct, frozen=True, kw_only=True):
     """A closed range of waits in nanoseconds."""
 
     low_ns: int

@@ -21,9 +21,9 @@ Names of streams:
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Literal
 
+from msgspec import Struct
 from pydantic import Field, field_validator
 
 from faultclock.model._base import Value
@@ -128,8 +128,7 @@ class Schedule(Value):
 FIFO = Schedule.model_construct()
 
 
-@dataclass(frozen=True, slots=True)
-class Chance:
+class Chance(Struct, frozen=True):
     """What a run is given beside its seed.
 
     Attributes:

@@ -6,11 +6,14 @@ import asyncio
 import contextlib
 import dataclasses
 import functools
+import inspect
 import json
 import types
 import typing
 from collections.abc import Callable, Mapping
 from typing import Any
+
+from msgspec import Struct
 
 from faultclock.mutants.paths import constant
 
@@ -83,7 +86,7 @@ def made(value: Any, hint: Any) -> Any:
             return wanted(value)
     if wanted is None or not _takes(wanted, value):
         return constant(value)
-    hints = typing.get_type_hints(wanted if dataclasses.is_dataclass(wanted) else wanted.__init__)
+    hints = typing.get_type_hints(wanted if _is_value(wanted) else wanted.__init__)
     return wanted(**{name: made(item, hints.get(name)) for name, item in value.items()})
 
 
@@ -91,15 +94,15 @@ def _class_of(hint: Any) -> Any:
     """Return the class that a type hint has beside None; None for a mapping or a plain value."""
     union = typing.get_origin(hint) in (typing.Union, types.UnionType)
     for item in typing.get_args(hint) if union else (hint,):
-        if isinstance(item, type) and (
-            dataclasses.is_dataclass(item) or issubclass(item, BaseException)
-        ):
+        if isinstance(item, type) and (_is_value(item) or issubclass(item, BaseException)):
             return item
     return None
 
 
 def _takes(wanted: Any, value: Mapping[str, Any]) -> bool:
     """Return whether a class is made of such a mapping; else it is a mapping that is meant."""
-    if not dataclasses.is_dataclass(wanted):
-        return True
-    return value.keys() <= {field.name for field in dataclasses.fields(wanted)}
+    return not _is_value(wanted) or value.keys() <= inspect.signature(wanted).parameters.keys()
+
+
+def _is_value(wanted: type) -> bool:
+    return issubclass(wanted, Struct) or dataclasses.is_dataclass(wanted)

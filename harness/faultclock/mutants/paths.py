@@ -11,6 +11,9 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec.structs
+from msgspec import Struct
+
 _TESTS = ("in", "not", "has", "lacks", "below", "above", "is")
 
 
@@ -47,7 +50,7 @@ def _is_place(name: str) -> bool:
 def with_value(value: Any, path: str, new: Any) -> Any:
     """Return `value` with `new` at a path below it.
 
-    Mappings, tuples and frozen dataclasses are copied; any other object is changed. Where a list
+    Mappings, tuples and frozen values are copied; any other object is changed. Where a list
     was, there is a list again.
     """
     name, _, rest = path.partition(".")
@@ -60,6 +63,8 @@ def with_value(value: Any, path: str, new: Any) -> Any:
     if isinstance(value, tuple | list):
         place = int(name) % len(value)
         return type(value)((*value[:place], inner, *value[place + 1 :]))
+    if isinstance(value, Struct) and value.__struct_config__.frozen:
+        return msgspec.structs.replace(value, **{name: inner})
     if dataclasses.is_dataclass(value) and getattr(value, "__dataclass_params__").frozen:  # noqa: B009
         assert not isinstance(value, type)
         return dataclasses.replace(value, **{name: inner})

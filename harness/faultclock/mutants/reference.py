@@ -7,9 +7,10 @@ breaker, so that nothing is patched.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
+
+from msgspec import Struct, field
 
 from faultclock.mutants.events import EventOperator, Fields
 from faultclock.mutants.made import hints_of, made
@@ -28,8 +29,7 @@ from faultclock.subjects.binding import Binding
 _Edited = Callable[[type[Any], tuple[EventOperator, ...]], type[Any]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class Part(Struct, frozen=True, kw_only=True):
     """A class that another one names.
 
     Attributes:
@@ -42,8 +42,7 @@ class Part:
     attribute: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reference:
+class Reference(Struct, frozen=True, kw_only=True):
     """What the rows of one file are made of.
 
     Attributes:

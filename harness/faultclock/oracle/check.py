@@ -7,9 +7,11 @@ check that looked at nothing never passes: `judge` makes findings of verdicts, i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import Literal
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.report.finding import OrderStep
@@ -18,15 +20,13 @@ from faultclock.model.trace.trace import SubjectInfo
 from faultclock.oracle.facts.history import History
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
+class Held(Struct, frozen=True):
     """One thing was looked at, which exercises these requirements."""
 
     requirements: tuple[str | None, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Violation:
+class Violation(Struct, frozen=True, kw_only=True):
     """One thing is not as the error model asks.
 
     Attributes:
@@ -53,8 +53,7 @@ class Violation:
     cause: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Otherwise:
+class Otherwise(Struct, frozen=True):
     """Why a check has nothing to judge, where it yields nothing else. The last one counts."""
 
     reason: str
@@ -153,8 +152,7 @@ def exercising(violation: Violation, *requirements: str | None) -> Violation:
     return replace(violation, exercised=(*violation.exercised, *requirements))
 
 
-@dataclass(slots=True, kw_only=True)
-class Outcome:
+class Outcome(Struct, kw_only=True):
     """What the verdicts of a check come to.
 
     Attributes:
@@ -185,8 +183,7 @@ def outcome_of(verdicts: Iterable[Verdict], unjudged: str = "") -> Outcome:
     return outcome
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
+class Check(Struct, frozen=True, kw_only=True):
     """A check: its stable id, what it says in one sentence, and how it judges.
 
     Attributes:

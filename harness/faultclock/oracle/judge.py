@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.report.finding import Finding, Judgement, Verdict
@@ -112,8 +113,7 @@ _OVER_SEEDS: Mapping[str, Callable[[], _OverSeeds]] = {
 _WITHOUT_A_SENTENCE = ("evidence.", liveness.SETTLES)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckInfo:
+class CheckInfo(Struct, frozen=True, kw_only=True):
     """A check, for lists: what it says and which requirements of a model it judges."""
 
     id: str
@@ -188,8 +188,7 @@ def _never_shown(check: Check, subject: SubjectInfo) -> str:
     return ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Due:
+class _Due(Struct, frozen=True):
     """A check, and what it comes to in any run of such a subject; None: each run is judged."""
 
     check: Check

@@ -15,8 +15,9 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from multiprocessing.connection import Connection
+
+from msgspec import Struct
 
 import faultclock
 from faultclock.errors import HarnessError, InputError, InternalError, SubjectError
@@ -49,8 +50,7 @@ FAMILIES = ("rate-limits", "provider-limits", "provider-transient", "streams")
 OnRun = Callable[[str, str], None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CensusRequest:
+class CensusRequest(Struct, frozen=True, kw_only=True):
     """What to take a census of.
 
     Attributes:

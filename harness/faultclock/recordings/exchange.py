@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
+
+from msgspec import Struct, field
 
 from faultclock.load.located.tree import Place
 
@@ -62,8 +63,7 @@ class OddityKind(StrEnum):
     WRONG_CONTENT_TYPE = "wrong-content-type"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Oddity:
+class Oddity(Struct, frozen=True, kw_only=True):
     """Something about a recording that a person should know.
 
     Attributes:
@@ -143,8 +143,7 @@ class Oddities:
         return iter(sorted(told, key=lambda oddity: (oddity.place, oddity.kind)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Instants:
+class Instants(Struct, frozen=True, kw_only=True):
     """When the parts of an exchange happened, in nanoseconds since the recording began.
 
     Attributes:
@@ -160,8 +159,7 @@ class Instants:
     left: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Exchange:
+class Exchange(Struct, frozen=True, kw_only=True):
     """One request and what came back.
 
     Attributes:
@@ -200,8 +198,7 @@ class Exchange:
     body_place: Place
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recording:
+class Recording(Struct, frozen=True, kw_only=True):
     """One file.
 
     Attributes:

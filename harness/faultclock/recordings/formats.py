@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import PurePath
+
+from msgspec import Struct
 
 from faultclock.errors import Problem, SourceError
 from faultclock.load.located.tree import RECORDINGS, Node, Place
@@ -47,8 +48,7 @@ FORMATS: tuple[tuple[str, Callable[[Node], Opened | None]], ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Foreign:
+class Foreign(Struct, frozen=True, kw_only=True):
     """A format that is not read.
 
     Attributes:

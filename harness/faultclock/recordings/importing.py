@@ -11,8 +11,10 @@ import itertools
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import PurePath
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from faultclock.errors import InternalError, SourceError
 from faultclock.load.located.tree import OURS, Place
@@ -60,8 +62,7 @@ _SLUG_CHARS_MAX = 60
 _DIGEST_CHARS, _SOURCE_CHARS = 6, 16
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
+class Written(Struct, frozen=True, kw_only=True):
     """One scenario of a recording.
 
     Attributes:
@@ -76,8 +77,7 @@ class Written:
     exchanges: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Imported:
+class Imported(Struct, frozen=True, kw_only=True):
     """What came of one recording.
 
     Attributes:
@@ -167,8 +167,7 @@ def comes_from(text: str, digest: str) -> bool:
     return any(_source(digest) in line for line in comments)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Part:
+class _Part(Struct, frozen=True, kw_only=True):
     """One scenario to be: the session that it is about, with its number as names have it."""
 
     session: Session
@@ -327,8 +326,7 @@ def _outcome(
     return outcome_of(exchange, dialect, oddities)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Writing:
+class _Writing(Struct, frozen=True, kw_only=True):
     """What all files of one recording have in common."""
 
     recording: Recording

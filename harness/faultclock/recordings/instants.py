@@ -6,8 +6,10 @@ edited, and is then left aside, as if the recorder had not known.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from datetime import datetime
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from faultclock.load.located.tree import Mapping, Node, Sequence
 from faultclock.recordings.exchange import Exchange, Instants
@@ -19,8 +21,7 @@ _CHUNKS_MAX = 100_000
 _FAILURE_CHARS_MAX = 60
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ours:
+class Ours(Struct, frozen=True, kw_only=True):
     """What a recording of ours says of itself.
 
     Attributes:

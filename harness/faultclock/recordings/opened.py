@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from faultclock.load.located.tree import Mapping, Node, Place, Sequence
 from faultclock.recordings.exchange import Oddities
@@ -13,8 +14,7 @@ from faultclock.recordings.reading import Parts
 Read = Callable[[Node, Oddities], Parts]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Opened:
+class Opened(Struct, frozen=True, kw_only=True):
     """A file in a format that is known.
 
     Attributes:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, Protocol
+
+from msgspec import Struct
 
 from faultclock.model.finish_reasons import is_usual_end
 from faultclock.model.scenario.fault import AnswerEnd
@@ -120,8 +121,7 @@ class Hearing(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class Outcome(Struct, frozen=True, kw_only=True):
     """What came back.
 
     Attributes:

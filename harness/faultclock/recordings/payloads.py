@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
+
+from msgspec import Struct, field
 
 from faultclock.recordings.bodies import as_json, depth_within, is_html
 from faultclock.recordings.exchange import Exchange, Oddities, OddityKind, header
@@ -37,8 +38,7 @@ _EXCEPTION = re.compile(r"[A-Za-z]{3,60}Exception")
 _WORD = re.compile(r"[a-z][a-z0-9_]{2,48}")
 
 
-@dataclass(slots=True)
-class Payloads:
+class Payloads(Struct):
     """The error payloads of one scenario, each once.
 
     Attributes:

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote, urlsplit
+
+from msgspec import Struct
 
 from faultclock.recordings.bodies import as_json
 from faultclock.recordings.exchange import Exchange, header
@@ -51,8 +52,7 @@ _PROVIDERS = re.compile(
 _LOCAL = re.compile(r"^(?:localhost|127\.|0\.0\.0\.0$|\[?::1\]?$|[\d.]+$|\[)|\.local(?:host)?$")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Destination:
+class Destination(Struct, frozen=True, kw_only=True):
     """Where an exchange was had.
 
     Attributes:

@@ -10,8 +10,9 @@ import binascii
 import json
 import math
 import re
-from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
+
+from msgspec import Struct
 
 from faultclock.load.located.tree import Mapping, Node, Place, Scalar, Sequence, to_data
 from faultclock.recordings.bodies import as_json, decompressed, is_html
@@ -142,8 +143,7 @@ def date_s(text: str | None) -> float | None:
     return value if _TIMES_S[0] < value < _TIMES_S[1] else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parts:
+class Parts(Struct, frozen=True, kw_only=True):
     """What a reader found of one exchange.
 
     Attributes:

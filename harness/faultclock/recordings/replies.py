@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from faultclock.recordings.outcome import Outcome, Understood
 from faultclock.recordings.providers import assistants_in
@@ -26,8 +27,7 @@ _SHORT_REPLY = 24
 _MISSING = {"text": "No good answer was recorded at this place of the conversation."}
 
 
-@dataclass(slots=True, kw_only=True)
-class Replies:
+class Replies(Struct, kw_only=True):
     """Writes answers.
 
     Attributes:

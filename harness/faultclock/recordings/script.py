@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
+
+from msgspec import Struct, field
 
 from faultclock.model.duration import SECOND_NS, format_duration
 from faultclock.recordings.exchange import Exchange, Oddities, OddityKind, header
@@ -39,8 +40,7 @@ _URL = re.compile(r"https://[a-z0-9]([a-z0-9.-]{0,250}[a-z0-9])?(/[A-Za-z0-9._~%
 _LONG_NS = 12 * 3_600 * SECOND_NS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class Options(Struct, frozen=True, kw_only=True):
     """How a recording is imported.
 
     Attributes:
@@ -57,8 +57,7 @@ class Options:
     dialect: str | None = None
 
 
-@dataclass(slots=True, kw_only=True)
-class Script:
+class Script(Struct, kw_only=True):
     """What a scenario file is made of.
 
     Attributes:
@@ -117,8 +116,7 @@ def script_of(
     return writer.written()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Asked:
+class _Asked(Struct, frozen=True, kw_only=True):
     """One task: the calls that were made for it."""
 
     id: str

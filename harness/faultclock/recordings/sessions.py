@@ -11,7 +11,8 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from faultclock.recordings.bodies import as_json
 from faultclock.recordings.exchange import Exchange, Oddities, OddityKind, header
@@ -32,8 +33,7 @@ _SIGNED = re.compile(r"\bCredential=([^/,\s]{4,200})")
 _KEY_PARAMETER = re.compile(r"[?&](?:key|api-key)=([^&]*)")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Placed:
+class Placed(Struct, frozen=True, kw_only=True):
     """An exchange with a provider, and whether a client may make another attempt after it."""
 
     exchange: Exchange
@@ -41,8 +41,7 @@ class Placed:
     failed: bool
 
 
-@dataclass(slots=True)
-class Call:
+class Call(Struct):
     """The attempts of one call, in order."""
 
     attempts: list[Placed]
@@ -57,8 +56,7 @@ class Call:
         return self.attempts[0].exchange
 
 
-@dataclass(slots=True)
-class Session:
+class Session(Struct):
     """One program at one provider, as far as the recording shows."""
 
     dialect: str

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
 import yaml
+from msgspec import Struct
 
 from faultclock.load.located.tree import Place
 from faultclock.recordings.bodies import decompressed
@@ -35,8 +35,7 @@ _OF_THE_WIRE = frozenset({"content-encoding"})
 _STANDS_FOR = re.compile(r"(?:[A-Za-z]{1,20} |Credential=)?[a-z]+_scrubbed\d+")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Take:
+class Take(Struct, frozen=True, kw_only=True):
     """One request of a program and what came back, with every secret still in it.
 
     Instants are nanoseconds of the machine's monotonic clock.

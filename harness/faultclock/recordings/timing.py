@@ -7,8 +7,9 @@ does not: its calls follow one another, as they do in most programs.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+
+from msgspec import Struct
 
 from faultclock.model.duration import SECOND_NS
 from faultclock.recordings.exchange import Exchange, Oddities, OddityKind
@@ -20,8 +21,7 @@ _STEP_NS = 1_000_000
 _STEP_S = _STEP_NS / SECOND_NS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Start:
+class Start(Struct, frozen=True, kw_only=True):
     """When a task begins.
 
     Attributes:

@@ -7,16 +7,15 @@ the framing of chunks as well. h11 tells these from the body.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import h11
+from msgspec import Struct
 
 #: Some providers send long heads: cookies, policies.
 _HEAD_BYTES_MAX = 1 << 20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WireAnswer:
+class WireAnswer(Struct, frozen=True, kw_only=True):
     """What stood on the wire.
 
     Attributes:
@@ -35,8 +34,7 @@ class WireAnswer:
     ending: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WireRequest:
+class WireRequest(Struct, frozen=True, kw_only=True):
     """What was sent.
 
     Attributes:

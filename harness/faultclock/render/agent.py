@@ -8,7 +8,8 @@ own. A crash is a wall through all lanes. Only geometry is made here; the templa
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from faultclock.model.report.finding import EventMark, RunReport
 from faultclock.model.trace import events
@@ -37,8 +38,7 @@ _MARKED = frozenset(_LANES) - {"calls"}
 _LASTING = tuple(name for name, kind in events.EVENTS.items() if kind.named is not None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Span:
+class Span(Struct, frozen=True, kw_only=True):
     """Something that lasted.
 
     Attributes:
@@ -57,16 +57,14 @@ class Span:
     deadline: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wall:
+class Wall(Struct, frozen=True, kw_only=True):
     """A crash, drawn through all lanes."""
 
     x: float
     says: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentTimeline:
+class AgentTimeline(Struct, frozen=True, kw_only=True):
     """A finished drawing."""
 
     width: float
@@ -85,8 +83,7 @@ class AgentTimeline:
     says: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Stretch:
+class _Stretch(Struct, frozen=True, kw_only=True):
     """A span before it has a place."""
 
     lane: str

@@ -15,7 +15,8 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from faultclock.model.duration import MILLISECOND_NS, SECOND_NS
 from faultclock.render.wording import short_time
@@ -32,8 +33,7 @@ _MARKED_RATIO = 8.0
 _CHARACTER, _LABEL_GAP = 6.2, 10.0
 
 
-@dataclass(frozen=True, slots=True)
-class Tick:
+class Tick(Struct, frozen=True):
     """A place on an axis and the time that it stands for."""
 
     x: float

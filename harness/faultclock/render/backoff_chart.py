@@ -8,7 +8,8 @@ zero to a little more than its largest value, because waits of 5 s and 80 s stan
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from faultclock.model.report.finding import RunReport, WaitMark
 from faultclock.render.wording import count, exact_time, listed, short_time
@@ -21,8 +22,7 @@ _DENSE = 12
 _HEADROOM = 1.12
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChartRow:
+class ChartRow(Struct, frozen=True, kw_only=True):
     """One row: places are in a drawing `WIDTH` wide, times are texts."""
 
     retry_number: int
@@ -57,8 +57,7 @@ def chart_rows(runs: Iterable[RunReport]) -> tuple[ChartRow, ...]:
     return tuple(map(_row, sorted(groups.values(), key=lambda waits: _order(waits.first))))
 
 
-@dataclass(slots=True)
-class _Waits:
+class _Waits(Struct):
     """The waits of one row: the first of them, and what was observed of all."""
 
     first: WaitMark

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import chain
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from faultclock.model.report.finding import Finding, RunReport, Verdict
 from faultclock.render.notes_text import NOTHING_NOTED, Noted, shown_with
@@ -20,8 +22,7 @@ _SHOWN = (Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.WARN)
 _CITED_MAX = 4
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Other:
+class Other(Struct, frozen=True, kw_only=True):
     """A further call or seed of which a card's finding holds too."""
 
     seed: int
@@ -32,8 +33,7 @@ class Other:
     observed: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Card:
+class Card(Struct, frozen=True, kw_only=True):
     """One finding that is not a pass, in full."""
 
     finding: Finding
@@ -84,8 +84,7 @@ def make_cards(
     )
 
 
-@dataclass(slots=True)
-class _Group:
+class _Group(Struct):
     """The findings of one card: of each check as many as it shows, and how many there are."""
 
     checks: dict[str, list[tuple[int, RunReport, Finding]]] = field(default_factory=dict)

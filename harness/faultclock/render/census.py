@@ -7,9 +7,10 @@ then both link to each other.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
+
+from msgspec import Struct
 
 from faultclock.model.report.census import Census, ClientCensus
 from faultclock.render.census_legend import LEGEND
@@ -113,8 +114,7 @@ def _shared(census: Census) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _ScenarioRows:
+class _ScenarioRows(Struct, frozen=True, kw_only=True):
     """What one client does in one scenario: a row for all calls that do the same."""
 
     scenario: str

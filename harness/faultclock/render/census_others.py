@@ -7,23 +7,22 @@ class of an exception does not count, because each library has its own.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from faultclock.model.report.census import Census, ScenarioConduct
 from faultclock.render.census_view import attempts_in_words, call_look, first_waits
 from faultclock.render.wording import count, short_time
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OtherGroup:
+class OtherGroup(Struct, frozen=True, kw_only=True):
     """Other clients that do the same as each other, and not as this one."""
 
     act: str
     clients: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Others:
+class Others(Struct, frozen=True, kw_only=True):
     """What the other clients do in one scenario.
 
     Attributes:

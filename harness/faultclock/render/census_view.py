@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import groupby
+
+from msgspec import Struct
 
 from faultclock.model.report.census import (
     CallConduct,
@@ -48,8 +49,7 @@ _STEPS: dict[Step, str] = {
 _UNSAFE = re.compile(r"[^a-z0-9._-]+")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
+class Cell(Struct, frozen=True, kw_only=True):
     """One client in one scenario."""
 
     key: str
@@ -60,8 +60,7 @@ class Cell:
     verdict: Verdict | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class Row(Struct, frozen=True, kw_only=True):
     """One scenario, a cell for each client."""
 
     scenario: str
@@ -72,16 +71,14 @@ class Row:
     cells: tuple[Cell, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FamilyRows:
+class FamilyRows(Struct, frozen=True, kw_only=True):
     """The rows of one family."""
 
     name: str
     rows: tuple[Row, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Alike:
+class Alike(Struct, frozen=True, kw_only=True):
     """Clients that do the same when an answer breaks off."""
 
     key: str
@@ -89,8 +86,7 @@ class Alike:
     clients: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BrokenRow:
+class BrokenRow(Struct, frozen=True, kw_only=True):
     """One scenario in which an answer breaks off, and what each client does about it."""
 
     scenario: str
@@ -100,8 +96,7 @@ class BrokenRow:
     groups: tuple[Alike, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Detail:
+class Detail(Struct, frozen=True, kw_only=True):
     """Calls of one client in one scenario that did the same."""
 
     scenario: str

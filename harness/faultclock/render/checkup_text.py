@@ -9,8 +9,9 @@ from __future__ import annotations
 import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from faultclock.model.report.checkup import CheckUp
 from faultclock.model.report.cut_short import was_cut_short
@@ -62,8 +63,7 @@ MARKS = {True: "✗", False: "!"}
 Style = Literal["plain", "heading", "serious", "minor", "good", "dim"]
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     """One line of the screen.
 
     Attributes:
@@ -74,8 +74,7 @@ class Line:
     style: Style = "plain"
 
 
-@dataclass(frozen=True, slots=True)
-class _How:
+class _How(Struct, frozen=True):
     """How much is shown."""
 
     in_full: bool

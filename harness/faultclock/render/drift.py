@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from faultclock.model.report.census import CallConduct, ScenarioConduct
 from faultclock.model.report.census_drift import CellChange, CensusDrift, ClientDrift, DriftKind
@@ -40,8 +41,7 @@ _KINDS: dict[DriftKind, tuple[str, str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Alike:
+class Alike(Struct, frozen=True, kw_only=True):
     """Cells that changed alike.
 
     Attributes:

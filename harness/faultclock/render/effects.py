@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from faultclock.model.report.finding import EventMark, RunReport
 from faultclock.model.trace.events import ends_of
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EffectRow:
+class EffectRow(Struct, frozen=True, kw_only=True):
     """One effect.
 
     Attributes:

@@ -10,7 +10,8 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from faultclock.model.report.coordinates import Unsteady
 from faultclock.model.report.exploration import (
@@ -31,8 +32,7 @@ _UNPROVED_MAX = 6
 _PLAIN_PATH = re.compile(r"(?!/)(?!.*\.\.)[\w./-]+", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SizeRow:
+class SizeRow(Struct, frozen=True, kw_only=True):
     """One measure of a failure, before and after it was made smaller."""
 
     word: str
@@ -41,8 +41,7 @@ class SizeRow:
     is_less: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupView:
+class GroupView(Struct, frozen=True, kw_only=True):
     """One failure as it is shown."""
 
     anchor: str
@@ -55,8 +54,7 @@ class GroupView:
     """Name, and whether it is safe as a relative link."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScenarioRow:
+class ScenarioRow(Struct, frozen=True, kw_only=True):
     """One scenario as it was explored."""
 
     item: ExploredScenario
@@ -67,8 +65,7 @@ class ScenarioRow:
     schedules: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CoveredKind:
+class CoveredKind(Struct, frozen=True, kw_only=True):
     """One kind of thing that runs reach."""
 
     id: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from faultclock.model.cells import cell_of
 from faultclock.model.report.beside_baseline import standing
@@ -15,8 +16,7 @@ from faultclock.render.wording import count, listed
 _LINES_MAX = 20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GateRow:
+class GateRow(Struct, frozen=True, kw_only=True):
     """One regression, or one entry of the baseline."""
 
     scenario: str
@@ -39,8 +39,7 @@ class GateRow:
         return f"{self.scenario}{variant}: {self.check}{requirement}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GateList:
+class GateList(Struct, frozen=True, kw_only=True):
     """One of the lists of a gate."""
 
     key: str
@@ -51,8 +50,7 @@ class GateList:
     rows: tuple[GateRow, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GateView:
+class GateView(Struct, frozen=True, kw_only=True):
     """A gate, the lists that have entries first to last as one reads them."""
 
     baseline: str

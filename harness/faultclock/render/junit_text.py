@@ -17,11 +17,11 @@ import re
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import IO
 
 from junitparser import Error, Failure, JUnitXml, Skipped, TestSuite
 from junitparser.xunit2 import TestCase
+from msgspec import Struct, field
 
 from faultclock.model.duration import SECOND_NS
 from faultclock.model.report.finding import Finding, Report, RunReport, Verdict
@@ -71,8 +71,7 @@ def _nameless() -> IO[str]:
     return tempfile.TemporaryFile("w+", encoding="utf-8", newline="")
 
 
-@dataclass(slots=True)
-class _Suite:
+class _Suite(Struct):
     """The cases of one suite, as text in a file without a name, and how many there are."""
 
     cases: IO[str] = field(default_factory=_nameless)

@@ -7,7 +7,8 @@ a reader looks for the request, the fault, the answer and what the subject did t
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from faultclock.model.report.finding import RunReport, Verdict
 from faultclock.model.trace.events import ends_of, is_routine
@@ -22,8 +23,7 @@ _OUTPUT_MAX = 20
 _ENDS = frozenset({*ends_of("call.started"), *ends_of("process.started")})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Moment:
+class Moment(Struct, frozen=True, kw_only=True):
     """One line of what happened.
 
     Attributes:

@@ -7,7 +7,8 @@ character, even where the subject wrote one.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from faultclock.model.report.finding import Finding, SourcePlace
 from faultclock.model.trace.notes import Frame, OutputLine, RaisedError, RunNotes, WaitingPlace
@@ -20,8 +21,7 @@ _OUTPUT_MAX, _MESSAGE_LINES_MAX = 8, 6
 _LINE_MAX = 200
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Noted:
+class Noted(Struct, frozen=True, kw_only=True):
     """What stands beside one finding.
 
     Attributes:

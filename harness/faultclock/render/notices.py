@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from urllib.parse import quote
+
+from msgspec import Struct
 
 from faultclock.model.cells import cell_of
 from faultclock.model.report.finding import Finding, Report, RunReport, SourcePlace, Verdict
@@ -42,8 +43,7 @@ _GRAVITY = {
 _ORDER = tuple(Gravity)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Showing:
+class Showing(Struct, frozen=True, kw_only=True):
     """One finding that a notice stands for, and its run.
 
     Attributes:
@@ -65,8 +65,7 @@ class Showing:
         return self.of_seeds
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Notice:
+class Notice(Struct, frozen=True, kw_only=True):
     """One thing that is not green.
 
     Attributes:

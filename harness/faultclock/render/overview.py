@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from faultclock.model.error_model.error_model import SwitchOption
 from faultclock.model.report.finding import Report, RequirementCoverage, Verdict
@@ -15,8 +15,7 @@ ALONE = "One run changed a later one in the same process, so each run got a proc
 _STATUSES = ("failed", "tested", "not exercised", "excluded")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class Reading(Struct, frozen=True, kw_only=True):
     """One interpretation switch and how it was set."""
 
     switch: str
@@ -28,8 +27,7 @@ class Reading:
     is_default: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Overview:
+class Overview(Struct, frozen=True, kw_only=True):
     """What the head and the summary tables say."""
 
     headline: tuple[str, str]

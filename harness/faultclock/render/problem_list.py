@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from faultclock.model.report.finding import Report, RunReport, Verdict
 from faultclock.model.report.problem import Problem
@@ -13,8 +14,7 @@ from faultclock.render.sections import Section, make_sections, situation_names
 _OPEN_MAX, _OPEN_FIRST = 5, 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShownProblem:
+class ShownProblem(Struct, frozen=True, kw_only=True):
     """One problem as a page shows it.
 
     Attributes:
@@ -29,8 +29,7 @@ class ShownProblem:
     is_open: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProblemList:
+class ProblemList(Struct, frozen=True, kw_only=True):
     """The problems, the most harmful first, and the sections that they lead to."""
 
     items: tuple[ShownProblem, ...]

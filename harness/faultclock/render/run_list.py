@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from itertools import groupby
+
+from msgspec import Struct
 
 from faultclock.model.report.finding import Verdict
 from faultclock.render.sections import Section
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunGroup:
+class RunGroup(Struct, frozen=True, kw_only=True):
     """Scenarios with the same verdict."""
 
     verdict: Verdict
@@ -19,8 +19,7 @@ class RunGroup:
     is_open: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunList:
+class RunList(Struct, frozen=True, kw_only=True):
     """All scenarios, and the names that the filter offers.
 
     A section carries the numbers of its checks and exceptions in these lists, from 1 on: names

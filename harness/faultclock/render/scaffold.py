@@ -11,12 +11,12 @@ import json
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
 from typing import Any, Literal
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from msgspec import Struct
 
 from faultclock.errors import InputError
 from faultclock.model.scenario.scenario import Role
@@ -35,8 +35,7 @@ _HEADER = re.compile(r"\s*\[\s*tool\s*\.\s*faultclock\s*\]")
 _SUBJECT = re.compile(r"\s*subject\s*=")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClientKind:
+class ClientKind(Struct, frozen=True, kw_only=True):
     """One client that can be bound.
 
     Attributes:
@@ -83,8 +82,7 @@ CLIENTS: Mapping[str, ClientKind] = MappingProxyType(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _RoleKind:
+class _RoleKind(Struct, frozen=True, kw_only=True):
     """What is written for a role: its file, its template, and the shipped family that is run."""
 
     file: str
@@ -116,8 +114,7 @@ _ROLES: Mapping[Role, _RoleKind] = MappingProxyType(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class Choice(Struct, frozen=True, kw_only=True):
     """What a person chose, and what their project is like.
 
     Attributes:
@@ -135,8 +132,7 @@ class Choice:
     subject: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scaffold:
+class Scaffold(Struct, frozen=True, kw_only=True):
     """What a choice comes to.
 
     Attributes:

@@ -8,7 +8,8 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from faultclock.model.report.finding import CrossingReport, Finding, Report, RunReport, Verdict
 from faultclock.render.agent import AgentTimeline, draw_agent
@@ -32,8 +33,7 @@ _LISTED_MAX = 1_000
 _DIGITS = 8
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckLine:
+class CheckLine(Struct, frozen=True, kw_only=True):
     """One check of the section, with any verdict."""
 
     check: str
@@ -43,8 +43,7 @@ class CheckLine:
     says: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Section:
+class Section(Struct, frozen=True, kw_only=True):
     """One scenario with all its seeds."""
 
     anchor: str
@@ -281,8 +280,7 @@ def _in_short(finding: Finding) -> str:
     return clipped((finding.observed or finding.reason) + wanted, _HEADLINE_MAX)
 
 
-@dataclass(slots=True)
-class _Fold:
+class _Fold(Struct):
     """The findings of one check over all runs of a section."""
 
     telling: Finding

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from faultclock.render.sections import Section
 
@@ -11,8 +12,7 @@ from faultclock.render.sections import Section
 Silence = tuple[str, tuple[str, ...]]
 
 
-@dataclass(frozen=True, slots=True)
-class Silences:
+class Silences(Struct, frozen=True):
     """The reasons in the order in which they first occur."""
 
     items: tuple[Silence, ...]

@@ -8,7 +8,8 @@ the same slice of the axis.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from faultclock.model.report.finding import CallReport, RunReport, WaitMark
 from faultclock.render.axis import DecadeAxis
@@ -24,8 +25,7 @@ _ROWS_MAX = 100
 _COLUMN_WIDTH = 7.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
+class Column(Struct, frozen=True, kw_only=True):
     """How many attempts start in one slice of the axis."""
 
     x: float
@@ -35,8 +35,7 @@ class Column:
     says: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rows:
+class Rows(Struct, frozen=True, kw_only=True):
     """All calls, a row each: SVG path data of what is drawn alike.
 
     Attributes:
@@ -51,8 +50,7 @@ class Rows:
     ends: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Strip:
+class Strip(Struct, frozen=True, kw_only=True):
     """A finished drawing."""
 
     width: float

@@ -8,7 +8,8 @@ are drawn by `faultclock.render.strip`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from faultclock.model.report.finding import AttemptMark, CallReport, EventMark, RunReport, WaitMark
 from faultclock.model.trace.events import mark_of
@@ -33,8 +34,7 @@ _BEYOND = 1.25
 _CHARACTER, _PADDING = 6.6, 4.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lane:
+class Lane(Struct, frozen=True, kw_only=True):
     """One horizontal band with its name."""
 
     name: str
@@ -43,8 +43,7 @@ class Lane:
     height: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bar:
+class Bar(Struct, frozen=True, kw_only=True):
     """One attempt."""
 
     x: float
@@ -56,8 +55,7 @@ class Bar:
     says: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wait:
+class Wait(Struct, frozen=True, kw_only=True):
     """The line between two attempts."""
 
     x: float
@@ -67,8 +65,7 @@ class Wait:
     legal: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Window:
+class Window(Struct, frozen=True, kw_only=True):
     """The stretch in which the next attempt was expected to start: the largest thing on a lane.
 
     Attributes:
@@ -84,8 +81,7 @@ class Window:
     says: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
+class Mark(Struct, frozen=True, kw_only=True):
     """One point event."""
 
     x: float
@@ -93,8 +89,7 @@ class Mark:
     shape: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Timeline:
+class Timeline(Struct, frozen=True, kw_only=True):
     """A finished drawing."""
 
     width: float

@@ -7,15 +7,15 @@ that is known of where its program stood.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from faultclock.model.scenario.scenario import Scenario
 from faultclock.model.scenario.task import Task
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class Call(Struct, frozen=True, kw_only=True):
     """One call of the subject.
 
     Attributes:
@@ -51,8 +51,7 @@ class Call:
         return self.task
 
 
-@dataclass(slots=True)
-class Agenda:
+class Agenda(Struct):
     """What is still to be asked, and what is being asked. Plain data: it is pickled.
 
     Attributes:

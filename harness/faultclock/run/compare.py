@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
+
+from msgspec import Struct
 
 from faultclock.model.trace.trace import Trace, header_line, trace_lines
 
@@ -15,8 +16,7 @@ _SOURCE = "header.subject.source_digest"
 RECORDED = ("recorded", "observed")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReplayResult:
+class ReplayResult(Struct, frozen=True, kw_only=True):
     """What a second run found.
 
     Attributes:

@@ -14,8 +14,9 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from faultclock.model.scenario.fault import StreamError
 from faultclock.model.scenario.interaction_script import InteractorScript
@@ -56,8 +57,7 @@ _OF_HTTP = ("http_error", "connect_refused", "connect_timeout", "dns_failure")
 _CANCELLED = ("session", "turn")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Place:
+class _Place(Struct, frozen=True, kw_only=True):
     """One tool of a scenario.
 
     Attributes:

@@ -14,10 +14,11 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
+
+from msgspec import Struct
 
 from faultclock.model.scenario.disk_script import DiskScript
 from faultclock.model.scenario.scenario import Scenario
@@ -41,8 +42,7 @@ _BY_DESCRIPTOR = Path(f"/proc/self/fd/{_DESCRIPTOR}")
 _PLAIN = DiskScript.model_construct(latency=0, unsynced="all")
 
 
-@dataclass(slots=True, kw_only=True)
-class FolderKept:
+class FolderKept(Struct, kw_only=True):
     """What outlives a process of its folder. Plain data: it is pickled.
 
     Attributes:

@@ -15,8 +15,10 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, replace
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from faultclock.fakes.provider.services import FakeServices, ServicesState
 from faultclock.model.scenario.mishap import CrashRule
@@ -57,8 +59,7 @@ _PROGRAMS: Mapping[Role, _Program] = {
 }
 
 
-@dataclass(slots=True)
-class Progress:
+class Progress(Struct):
     """How far a run has come. Plain data: it is pickled.
 
     Attributes:
@@ -84,8 +85,7 @@ class Progress:
     escapes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LifeOver:
+class LifeOver(Struct, frozen=True, kw_only=True):
     """What a life left behind after which another one comes. Plain data: it is pickled.
 
     Attributes:
@@ -108,8 +108,7 @@ class LifeOver:
 Leave = Callable[[LifeOver], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Life:
+class Life(Struct, frozen=True):
     """A life that is about to be lived. Plain data: it is pickled.
 
     Attributes:

@@ -7,8 +7,9 @@ comes. What has happened is plain data, which goes from life to life.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import partial
+
+from msgspec import Struct, field
 
 from faultclock.model.scenario.mishap import CancelRule, CrashRule
 from faultclock.model.scenario.scenario import Scenario
@@ -18,8 +19,7 @@ from faultclock.sim.kernel.kernel import Kernel
 from faultclock.sim.kernel.recorder import Recorder, WatchedRecorder
 
 
-@dataclass(slots=True)
-class MishapsState:
+class MishapsState(Struct):
     """What has befallen the subject so far, over all lives. Plain data: it is pickled.
 
     Attributes:

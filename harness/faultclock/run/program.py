@@ -10,9 +10,10 @@ import asyncio
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from contextvars import copy_context
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
+
+from msgspec import Struct
 
 from faultclock.model.duration import SECOND_NS
 from faultclock.model.scenario.mishap import CancelRule, CrashRule
@@ -43,22 +44,19 @@ NO_TEXT: dict[str, Any] = {"text": None, "text_sha256": None, "tool_calls": []}
 _NAMED = frozenset({"tool", "call"})
 
 
-@dataclass(frozen=True, slots=True)
-class Until:
+class Until(Struct, frozen=True):
     """Nothing is asked before a virtual time."""
 
     at_ns: int
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """These calls are made, each at its time, and all are over before the next step."""
 
     calls: tuple[Call, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Beside:
+class Beside(Struct, frozen=True):
     """From here on these begin at their virtual times, also while others run.
 
     Attributes:
@@ -68,8 +66,7 @@ class Beside:
     starts: tuple[tuple[int, Callable[[], tuple[Call, ...]]], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Join:
+class Join(Struct, frozen=True):
     """All of those are over before the next step."""
 
 
@@ -99,8 +96,7 @@ class Clock(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
+class Setting(Struct, frozen=True, kw_only=True):
     """Where a life takes place.
 
     Attributes:
@@ -125,8 +121,7 @@ class Setting:
         return self.world.kernel, self.binding, self.scenario, self.agenda, self.cancelled
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Running:
+class _Running(Struct, frozen=True, kw_only=True):
     call: str
     names: frozenset[str]
     signal: CancelSignal | None

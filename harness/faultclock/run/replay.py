@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from faultclock.errors import InputError
 from faultclock.model.report.coordinates import Coordinates
@@ -30,8 +31,7 @@ _CRASH = re.compile(r"(?:^|, )crash after event ([0-9]+)$")
 _DIGITS = 12
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Replayed:
+class Replayed(Struct, frozen=True, kw_only=True):
     """What came of coordinates.
 
     Attributes:

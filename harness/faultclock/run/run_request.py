@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
 from typing import Literal
+
+from msgspec import Struct
 
 from faultclock.model.scenario.scenario import Scenario
 from faultclock.model.tape import PLAIN, Chance
@@ -22,8 +23,7 @@ _NS = 1_000_000_000
 NO_MEMORY = "it needed more memory than a run may take: --memory-limit says how much"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunRequest:
+class RunRequest(Struct, frozen=True, kw_only=True):
     """A run that is asked for.
 
     Attributes:
@@ -46,8 +46,7 @@ class RunRequest:
         return given if given is not None else self.scenario.limits.wall_time / _NS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Made(Ended):
+class Made(Ended, frozen=True, kw_only=True):
     """What a run left behind, as any process takes it.
 
     Attributes:
@@ -63,7 +62,7 @@ def made_of(happened: Happened, spilled: KeptLines | None = None) -> Made:
     Args:
         spilled: what the subject wrote past Python's own streams.
     """
-    same = {item.name: getattr(happened, item.name) for item in fields(Ended)}
+    same = {name: getattr(happened, name) for name in Ended.__struct_fields__}
     return Made(**same, notes=made_notes(happened.notes, spilled))
 
 

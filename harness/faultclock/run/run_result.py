@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from faultclock.model.tape import BLANK, Tape
 from faultclock.model.trace.trace import EndingReason
@@ -12,8 +12,7 @@ from faultclock.sim.kernel.recorder import Fact
 from faultclock.subjects.outcome import describe_exception
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
+class Ended(Struct, frozen=True, kw_only=True):
     """What a run left behind, but for its notes.
 
     Attributes:
@@ -29,8 +28,7 @@ class Ended:
     tape: Tape = BLANK
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Happened(Ended):
+class Happened(Ended, frozen=True, kw_only=True):
     """What a run left behind in the process that made it.
 
     Attributes:

@@ -9,11 +9,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby
 from pathlib import PurePath
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from faultclock.errors import InputError
 from faultclock.load.matrix import Crossing
@@ -49,8 +51,7 @@ _CHUNK = 16
 _LOST = "the process that made this run died, and died again when it made nothing else"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SuiteRequest:
+class SuiteRequest(Struct, frozen=True, kw_only=True):
     """What to run.
 
     Attributes:
@@ -283,8 +284,7 @@ def _coordinates(request: SuiteRequest, done: Done[_Case]) -> Coordinates:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Case:
+class _Case(Struct, frozen=True):
     """One run that is to be made.
 
     Attributes:

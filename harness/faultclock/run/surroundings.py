@@ -8,9 +8,10 @@ and each value as `script_values` has it. What most scenarios leave out is made 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from faultclock.fakes.ports.extensions import FakeExtension
 from faultclock.fakes.ports.interactors import FakeInteractor, InteractorState
@@ -39,8 +40,7 @@ from faultclock.subjects.ports import (
 _Style = Literal["async", "sync"]
 
 
-@dataclass(slots=True)
-class FakesState:
+class FakesState(Struct):
     """What the fakes remember over the lives of the subject. Plain data: it is pickled.
 
     Attributes:

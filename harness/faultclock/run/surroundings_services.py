@@ -7,8 +7,9 @@ or an empty tuple, as the port says; an archive is there whenever there is a wor
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from msgspec import Struct, field
 
 from faultclock.fakes.ports.archive import FakeArchive
 from faultclock.fakes.ports.policy import FakePolicy
@@ -23,8 +24,7 @@ from faultclock.subjects.outcome import scrub
 from faultclock.subjects.ports import Node, SandboxError, Workflow
 
 
-@dataclass(slots=True)
-class ServicesState:
+class ServicesState(Struct):
     """What these fakes remember over the lives of the subject. Plain data: it is pickled.
 
     Attributes:

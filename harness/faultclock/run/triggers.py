@@ -7,8 +7,9 @@ goes from life to life. Nothing happens here: what a moment brings is up to `mis
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from faultclock.model.scenario.trigger import EventTrigger
 from faultclock.sim.kernel.recorder import Fact
@@ -16,8 +17,7 @@ from faultclock.sim.kernel.recorder import Fact
 _MISSING = object()
 
 
-@dataclass(frozen=True, slots=True)
-class _Waiting:
+class _Waiting(Struct, frozen=True):
     rule: str
     trigger: EventTrigger
     met: Callable[[], None]

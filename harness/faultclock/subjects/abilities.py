@@ -13,7 +13,7 @@ after a failure makes the run inconclusive in which it does it. So a false one h
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from faultclock.errors import SubjectError
@@ -121,9 +121,9 @@ def false_claims(said: Abilities, seen: Abilities) -> Iterator[tuple[str, str]]:
         "history": "it sends the model an earlier turn",
         "cancels": "a call can be cancelled",
     }
-    for item in fields(Abilities):
-        if item.name in shown and not getattr(said, item.name) and getattr(seen, item.name):
-            yield f"{item.name}=False", shown[item.name]
+    for name, what in shown.items():
+        if not getattr(said, name) and getattr(seen, name):
+            yield f"{name}=False", what
 
 
 def _meant(option: str, value: Any) -> Any:

@@ -13,9 +13,10 @@ import inspect
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from faultclock.errors import SubjectError
 from faultclock.model.scenario.service_host import ServiceHost
@@ -52,8 +53,7 @@ _NAMES_MAX = 3
 _CONFIG = "config"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentTarget:
+class AgentTarget(Struct, frozen=True, kw_only=True):
     """An agent, and how each life gets one.
 
     Attributes:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import importlib
 import inspect
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from faultclock.model.scenario.provider_script import DEFAULT_DIALECT
 from faultclock.subjects.asking import asked, asked_async
@@ -58,8 +59,7 @@ _KNOWN: Mapping[tuple[str, str], tuple[Literal["async", "sync"], str, str | None
 KNOWN_CLASSES = frozenset(name for _, name in _KNOWN)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Client:
+class Client(Struct, frozen=True, kw_only=True):
     """How an object is asked.
 
     Attributes:

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal, get_args
+
+from msgspec import Struct, field
 
 from faultclock.errors import SubjectError
 from faultclock.subjects.ports import ProviderRequest
@@ -41,8 +42,7 @@ _LISTS = ("list", "List", "Sequence", "Iterable", "tuple", "Tuple")
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class Wanted(Struct, frozen=True, kw_only=True):
     """What a function is called with.
 
     Attributes:

@@ -13,10 +13,11 @@ import os
 import re
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from faultclock.errors import SubjectError
 from faultclock.subjects.adopt_clients import KNOWN_CLASSES
@@ -70,8 +71,7 @@ _AGENT = "an agent"
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
+class Candidate(Struct, frozen=True, kw_only=True):
     """Something that `adopt` may take.
 
     Attributes:

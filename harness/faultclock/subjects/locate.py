@@ -13,11 +13,12 @@ import sys
 import types
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from difflib import get_close_matches
 from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
+
+from msgspec import Struct, field
 
 from faultclock.errors import SubjectError
 from faultclock.subjects.foreign import ForeignProgram
@@ -32,8 +33,7 @@ if TYPE_CHECKING:
 _READS_VARIABLE = type(os.environ).__getitem__.__code__
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Located:
+class Located(Struct, frozen=True, kw_only=True):
     """An object that was named, and where it stands.
 
     Attributes:

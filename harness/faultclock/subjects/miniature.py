@@ -5,14 +5,14 @@ They prove that every check can fail. What they are made of is in the room `muta
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from faultclock.subjects.binding import Binding
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Miniature:
+class Miniature(Struct, frozen=True, kw_only=True):
     """A binding and the id of the check that it is made to fail.
 
     Attributes:

@@ -10,8 +10,9 @@ Nothing but the named subject's module is imported.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from faultclock.model.scenario.scenario import Role
 from faultclock.subjects.adopt import adopt
@@ -20,8 +21,7 @@ from faultclock.subjects.shipped import SHIPPED
 from faultclock.subjects.shipped_loading import miniatures, missing
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SubjectEntry:
+class SubjectEntry(Struct, frozen=True, kw_only=True):
     """One line of the list of shipped subjects.
 
     Attributes:

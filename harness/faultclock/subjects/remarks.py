@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
+
+from msgspec import Struct
 
 from faultclock.model.finish_reasons import is_usual_end
 
@@ -58,8 +59,7 @@ _INSTALLED = ("/site-packages/", "/dist-packages/")
 _UNCLEAR = "\0"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Remarks:
+class Remarks(Struct, frozen=True, kw_only=True):
     """What is said beside a text.
 
     Attributes:

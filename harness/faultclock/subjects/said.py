@@ -15,7 +15,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from faultclock.errors import SubjectError, UnknownNameError
 from faultclock.subjects.abilities import ABILITY_WORDS
@@ -36,8 +38,7 @@ _NO_NAME = re.compile(r"[^\w.-]|^$")
 _KINDS = (*FORMS, CLIENT, AGENT)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class Said(Struct, frozen=True, kw_only=True):
     """A target, and what is said after it: what it is, speaks, lacks and may ask, what reads."""
 
     target: str

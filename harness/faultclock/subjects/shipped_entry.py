@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from faultclock.model.scenario.scenario import Role
 
 
-@dataclass(frozen=True, slots=True)
-class Shipped:
+class Shipped(Struct, frozen=True):
     """A subject that is not imported yet.
 
     Attributes:
@@ -23,7 +23,6 @@ class Shipped:
 
     place: str
     title: str
-    _: KW_ONLY
     role: Role = "provider_adapter"
     model: str = "stud-cli"
     needs: tuple[str, ...] = ()

@@ -20,8 +20,9 @@ from __future__ import annotations
 
 import random
 import time
-from dataclasses import dataclass
 from typing import Any, Literal, NoReturn
+
+from msgspec import Struct
 
 from faultclock.subjects.ports import ProviderRequest, TypedError
 from faultclock.subjects.provider_words import Meaning, said
@@ -118,8 +119,7 @@ class UnmappedProviderError(Exception):
     code: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
+class Policy(Struct, frozen=True, kw_only=True):
     """How often a failure is met before giving up, and the first wait of a doubling schedule."""
 
     name: str

@@ -15,12 +15,12 @@ import os
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import yaml
+from msgspec.structs import replace
 
 from faultclock.certify.levels.appraisal import appraise
 from faultclock.certify.levels.evidence import gather

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from faultclock.certify.levels.judging import judged, stored
 from faultclock.model.report.conformance import LevelName
@@ -40,7 +41,7 @@ def told(level: Level, trace: Trace, *, is_noted: bool = True) -> list[str]:
         )
         evidence = made.evidence.model_copy(update={"traces": entries})
         made = replace(made, evidence=evidence)
-    found = judged_with(replace(level, gathered=made), **{NAME: trace})
+    found = judged_with(dataclasses.replace(level, gathered=made), **{NAME: trace})
     return [item.because for item in found.misfits if item.what == NAME]
 
 
@@ -60,7 +61,7 @@ def test_a_changed_event_is_seen(hardened: Level) -> None:
     """The digest in the footer is not that of the events any more, whoever noted it."""
     trace = hardened.traces[NAME]
     last = replace(trace.events[-1], payload={})
-    broken = replace(trace, events=(*trace.events[:-1], last))
+    broken = dataclasses.replace(trace, events=(*trace.events[:-1], last))
     assert "the digest in its footer is not that of the trace" in told(hardened, broken)
 
 
@@ -125,7 +126,7 @@ def test_a_run_that_is_there_twice_is_seen(hardened: Level) -> None:
     entry = next(item for item in made.evidence.traces if item.name == NAME)
     again = entry.model_copy(update={"name": "again"})
     evidence = made.evidence.model_copy(update={"traces": (*made.evidence.traces, again)})
-    level = replace(hardened, gathered=replace(made, evidence=evidence))
+    level = dataclasses.replace(hardened, gathered=dataclasses.replace(made, evidence=evidence))
     found = judged_with(level, again=hardened.traces[NAME])
     assert "another trace is of the same run" in [item.because for item in found.misfits]
 
@@ -139,7 +140,9 @@ def test_a_crash_that_was_not_swept_is_seen(level_of: Callable[[str, LevelName],
     assert len(swept) == 15
     fewer = tuple(item for item in made.evidence.traces if item is not swept[0])
     evidence = made.evidence.model_copy(update={"traces": fewer})
-    found = judged_with(replace(level, gathered=replace(made, evidence=evidence)))
+    found = judged_with(
+        dataclasses.replace(level, gathered=dataclasses.replace(made, evidence=evidence))
+    )
     assert any("crash points were not swept" in item.because for item in found.misfits)
 
 
@@ -150,5 +153,7 @@ def test_a_crash_that_nobody_asked_for_is_seen(
     level = level_of("reference-store", "hardened")
     made = level.gathered
     evidence = made.evidence.model_copy(update={"level": "full"})
-    found = judged_with(replace(level, gathered=replace(made, evidence=evidence)))
+    found = judged_with(
+        dataclasses.replace(level, gathered=dataclasses.replace(made, evidence=evidence))
+    )
     assert "the set has no crash there" in [item.because for item in found.misfits]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
 
 import openai
 import pytest
+from msgspec.structs import replace
 
 from faultclock.fakes.wire.answer import Answer
 from faultclock.model.scenario.payload import ErrorPayload
@@ -39,7 +40,7 @@ class _Lying(OpenAIChatSdk):
         """Return another class, or that it is mute."""
         expected = super().expected(name, payload, place)
         lies = {key: value for key, value in self._lies.items() if key in {"error", "mute"}}
-        return replace(expected, **lies)
+        return dataclasses.replace(expected, **lies)
 
     def status_told(self, error: BaseException) -> int | None:
         """Return another status."""

@@ -22,9 +22,11 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
+from msgspec.structs import asdict
 
 from faultclock.agents import wire
 from faultclock.agents.stud_cli.session import Session, typed
@@ -61,8 +63,7 @@ def user(text: str) -> Message:
 tool_message = partial(wire.tool_message, sort_keys=True)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SealedCall:
+class SealedCall(Struct, frozen=True, kw_only=True):
     """A call that got a synthetic result; `started` says whether it may have had its effect."""
 
     tool: str
@@ -107,8 +108,7 @@ def _seal(orphan: SealedCall) -> dict[str, Any]:
     return {"error": {"class": "Cancellation", "code": "ToolCancelled", "message": message}}
 
 
-@dataclass(slots=True)
-class Replay:
+class Replay(Struct):
     """One turn, put together from the journal's entries.
 
     Entries of unknown kinds are left alone: another version of the program may have written them.

@@ -22,8 +22,9 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
+
+from msgspec import Struct, field
 
 from faultclock.agents.calls import Call
 from faultclock.agents.stud_cli.session import Halted, Session
@@ -37,8 +38,7 @@ from faultclock.subjects.ports import (
 )
 
 
-@dataclass(slots=True, kw_only=True)
-class Exchange:
+class Exchange(Struct, kw_only=True):
     """One request on its way to an answer.
 
     Attributes:
@@ -246,8 +246,7 @@ def _yolo_value(request: InteractionRequest) -> Any:
     return {"Approve": True, "Confirm": True, "Ask": ""}.get(request.kind)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class Verdict(Struct, frozen=True, kw_only=True):
     """What was decided about one call.
 
     Attributes:

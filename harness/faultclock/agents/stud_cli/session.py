@@ -16,8 +16,9 @@ import uuid
 from abc import ABC
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from msgspec import field
 
 from faultclock.agents.stud_cli.cancellation import Scope, is_cancellation
 from faultclock.agents.turn import Ended, Turn, Turns
@@ -161,8 +162,7 @@ class Halted(Ended):
         super().__init__("interrupted", None, "permission-required", text="permission-required")
 
 
-@dataclass(slots=True, kw_only=True)
-class StudTurn(Turn):
+class StudTurn(Turn, kw_only=True):
     """One turn on its way.
 
     Attributes:

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from faultclock.agents.stud_cli.cancellation import Scope, is_cancellation
 from faultclock.agents.stud_cli.persistence import sealed
@@ -25,8 +26,7 @@ from faultclock.subjects.ports import Next, Stage, StateMachine, TypedError
 Outcome = Literal["ok", "retry", "skip", "fail"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoopEnd:
+class LoopEnd(Struct, frozen=True, kw_only=True):
     """How the loop ended: with the model's text, or because the stage's cap was reached."""
 
     text: str
@@ -36,8 +36,7 @@ class LoopEnd:
 Loop = Callable[[StudTurn, Stage, Scope], Awaitable[LoopEnd]]
 
 
-@dataclass(slots=True, kw_only=True)
-class StageAttempt:
+class StageAttempt(Struct, kw_only=True):
     """One attempt of a stage; `number` is 1-based.
 
     Attributes:

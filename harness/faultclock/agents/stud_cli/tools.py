@@ -15,8 +15,9 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from faultclock.agents.calls import Call, misfit, read_call
 from faultclock.agents.stud_cli.cancellation import within

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 
+from msgspec import Struct
+
 from faultclock.certify.levels.doubles import doubles_of
 from faultclock.certify.levels.judging import Judging, stored
 from faultclock.certify.levels.selection import Selection, select
@@ -39,8 +41,7 @@ _NO_NAME = re.compile(r"[^A-Za-z0-9=]+")
 OnProgress = Callable[[str, int, int], None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gathered:
+class Gathered(Struct, frozen=True, kw_only=True):
     """What was made for a level, and what its traces come to."""
 
     evidence: Evidence

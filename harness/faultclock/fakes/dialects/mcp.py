@@ -10,9 +10,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
+
+from msgspec.structs import replace
 
 from faultclock.errors import InternalError
 from faultclock.fakes.wire import mcp

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from faultclock.fakes.kept.responses import counted
 from faultclock.fakes.wire.dialect import Asked, Exchange, Shelf

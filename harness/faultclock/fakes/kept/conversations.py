@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from faultclock.fakes.kept.items import as_kept, page
 from faultclock.fakes.wire.dialect import Asked, Exchange, Refusal, Shelf, Shown

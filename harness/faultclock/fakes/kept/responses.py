@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qs
+
+from msgspec.structs import replace
 
 from faultclock.fakes.kept.conversations import (
     conversation_asked,

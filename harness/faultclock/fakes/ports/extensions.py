@@ -8,9 +8,10 @@ runtime's doing, and are judged elsewhere.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from faultclock.fakes.plain import plain
 from faultclock.fakes.port import Port, Style, waiting
@@ -25,8 +26,7 @@ from faultclock.sim.kernel.promise import Promise
 _How = Literal["done", "failed", "hangs", "cancelled"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SlotChoice:
+class SlotChoice(Struct, frozen=True, kw_only=True):
     """What it decides about a slot of another version; the port's `SlotDecision` has these fields.
 
     Attributes:

@@ -13,8 +13,9 @@ import threading
 from collections.abc import Callable
 from contextvars import Context
 from copy import deepcopy
-from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from msgspec import Struct, field
 
 from faultclock.fakes.plain import plain
 from faultclock.fakes.port import Port, Style
@@ -49,8 +50,7 @@ _Said = Literal["approved", "denied", "given", "dismissed"]
 _Answers = Approve | Deny | Dismiss | Give
 
 
-@dataclass(slots=True)
-class InteractorState:
+class InteractorState(Struct):
     """What an interactor remembers over the lives of the subject. Plain data: it is pickled.
 
     Attributes:

@@ -6,13 +6,14 @@ It knows neither time nor who started it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from faultclock.model.scenario.program_script import ProgramOutcome, ProgramRule, ProgramScript
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProgramCounts:
+class ProgramCounts(Struct, frozen=True, kw_only=True):
     """What was executed so far in the run, over all lives. Plain data: it is pickled.
 
     Attributes:
@@ -26,8 +27,7 @@ class ProgramCounts:
     matching: Mapping[str, int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProgramPlan:
+class ProgramPlan(Struct, frozen=True, kw_only=True):
     """What one execution does.
 
     Attributes:

@@ -18,8 +18,9 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from faultclock.fakes.plain import plain
 from faultclock.fakes.port import Port
@@ -42,8 +43,7 @@ from faultclock.sim.world import World
 _TEXT_MAX = 2_000
 
 
-@dataclass(slots=True)
-class ProgramsState:
+class ProgramsState(Struct):
     """What the programs remember over the lives of the subject. Plain data: it is pickled.
 
     Attributes:

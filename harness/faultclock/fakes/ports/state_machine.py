@@ -15,8 +15,9 @@ Where the documents leave something open, this is how it is read:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
+
+from msgspec import Struct
 
 from faultclock.fakes.plain import plain
 from faultclock.fakes.port import Port
@@ -32,8 +33,7 @@ Verdict = Literal["ok", "retry", "skip", "fail"]
 _Decision = TypeVar("_Decision")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NextStep:
+class NextStep(Struct, frozen=True, kw_only=True):
     """Where the workflow goes; the port's `Next` has the same fields.
 
     Attributes:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from faultclock.fakes.plain import plain
 from faultclock.fakes.port import Port, Style
@@ -48,8 +49,7 @@ _WRITES: tuple[StoreOperation, ...] = ("write", "append", "write_slot")
 _OF_SLOTS: tuple[StoreOperation, ...] = ("read_slot", "write_slot")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WriteMoment:
+class WriteMoment(Struct, frozen=True, kw_only=True):
     """A write, append or slot write that is about to become durable.
 
     Attributes:
@@ -66,8 +66,7 @@ class WriteMoment:
     call: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WriteCrash:
+class WriteCrash(Struct, frozen=True, kw_only=True):
     """The subject's process is killed in the middle of a write.
 
     Attributes:
@@ -81,8 +80,7 @@ class WriteCrash:
     kill: Callable[[], None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Asked:
+class _Asked(Struct, frozen=True, kw_only=True):
     """One operation on its way. `text` is what it writes, None for a read."""
 
     op: str

@@ -13,8 +13,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from faultclock.fakes.rules import RulesMet
 from faultclock.model.scenario.port_values import Slot
@@ -34,8 +36,7 @@ class EditMissError(ValueError):
     """An edit is about something that is not there."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
+class Cell(Struct, frozen=True, kw_only=True):
     """One text that is replaced as a whole.
 
     Attributes:
@@ -66,8 +67,7 @@ class Cell:
         return self.text != self.before
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredSession:
+class StoredSession(Struct, frozen=True, kw_only=True):
     """The durable texts of one session; every change makes a new value.
 
     Attributes:
@@ -140,8 +140,7 @@ class StoredSession:
         return Slot(version=stored["version"], data=stored["data"])
 
 
-@dataclass(slots=True)
-class StoreState:
+class StoreState(Struct):
     """What outlives the subject's process: the durable sessions, and what was counted. Plain data.
 
     Attributes:

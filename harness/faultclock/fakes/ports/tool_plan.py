@@ -9,8 +9,10 @@ from __future__ import annotations
 import copy
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from faultclock.fakes.plain import canonical
 from faultclock.fakes.rules import first_for
@@ -29,8 +31,7 @@ _PROBLEMS: Mapping[str, tuple[str, str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolCounts:
+class ToolCounts(Struct, frozen=True, kw_only=True):
     """What happened to all tools so far in the run, over all lives. Plain data: it is pickled.
 
     Attributes:
@@ -44,8 +45,7 @@ class ToolCounts:
     effects: Mapping[str, int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolPlan:
+class ToolPlan(Struct, frozen=True, kw_only=True):
     """What is to become of one execution.
 
     Attributes:

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Protocol
+
+from msgspec import Struct, field
 
 from faultclock.fakes.plain import digest, plain
 from faultclock.fakes.port import Port, Steps, Style, stepping
@@ -40,8 +41,7 @@ class Signal(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PendingEffect:
+class PendingEffect(Struct, frozen=True, kw_only=True):
     """An effect that comes even if the subject ends.
 
     Attributes:
@@ -57,8 +57,7 @@ class PendingEffect:
     due_ns: int
 
 
-@dataclass(slots=True)
-class ToolsState:
+class ToolsState(Struct):
     """What all tools of a run remember over the lives of the subject. Plain data: it is pickled.
 
     Attributes:

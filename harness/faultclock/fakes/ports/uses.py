@@ -7,8 +7,9 @@ facts of a use and fires its rule; what is used, and what its rules mean, comes 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from faultclock.fakes.port import Port
 from faultclock.fakes.rules import RulesMet
@@ -18,8 +19,7 @@ from faultclock.sim.kernel.kernel import Call, Kernel
 from faultclock.sim.kernel.promise import Promise
 
 
-@dataclass(slots=True)
-class UsesState:
+class UsesState(Struct):
     """What one used thing remembers over the lives of the subject. Plain data: it is pickled.
 
     Attributes:
@@ -31,8 +31,7 @@ class UsesState:
     met: RulesMet = field(default_factory=RulesMet)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UseRule:
+class UseRule(Struct, frozen=True, kw_only=True):
     """What becomes of some uses; the first rule that matches decides.
 
     Attributes:
@@ -48,8 +47,7 @@ class UseRule:
     error: Mapping[str, Any] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Used:
+class Used(Struct, frozen=True, kw_only=True):
     """What is used.
 
     Attributes:

@@ -7,32 +7,30 @@ anything but data.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import Struct, field
 
 from faultclock.fakes.provider.buckets import Bucket
 from faultclock.fakes.wire.dialect import RateStanding
 from faultclock.model.scenario.provider_limits import Overload, ProviderLimits, RefusalRule
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
+class Rules(Struct, frozen=True, kw_only=True):
     """What a provider's script says of limits."""
 
     limits: ProviderLimits | None
     overload: Overload | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class Told(Struct, frozen=True, kw_only=True):
     """A promise: from `until_ns` on, what `rule` refused would pass."""
 
     until_ns: int
     rule: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Account:
+class Account(Struct, frozen=True, kw_only=True):
     """What a provider remembers of those who show one key.
 
     Attributes:
@@ -53,8 +51,7 @@ class Account:
     told: Mapping[str, Told] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LimitsState:
+class LimitsState(Struct, frozen=True, kw_only=True):
     """Everything a provider remembers. Plain data.
 
     Attributes:
@@ -66,8 +63,7 @@ class LimitsState:
     open: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arrival:
+class Arrival(Struct, frozen=True, kw_only=True):
     """One request that the provider would answer.
 
     Attributes:
@@ -88,8 +84,7 @@ class Arrival:
     planned: Literal["answered", "failed"] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Refused:
+class Refused(Struct, frozen=True, kw_only=True):
     """Why a request is refused.
 
     Attributes:
@@ -107,8 +102,7 @@ class Refused:
     pushed_back_ns: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ruling:
+class Ruling(Struct, frozen=True, kw_only=True):
     """What becomes of a request.
 
     Attributes:

@@ -8,7 +8,8 @@ gets n parts in a nanosecond, so a level is always a whole number.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from faultclock.model.duration import SECOND_NS
 
@@ -16,8 +17,7 @@ from faultclock.model.duration import SECOND_NS
 UNIT = 60 * SECOND_NS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bucket:
+class Bucket(Struct, frozen=True, kw_only=True):
     """How full one bucket was at one instant.
 
     Attributes:

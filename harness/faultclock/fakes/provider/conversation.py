@@ -9,9 +9,10 @@ a provider whose file has no such payload accepts the conversation.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
+
+from msgspec import Struct
 
 from faultclock.fakes.wire.dialect import Asked, Dialect, Refusal
 from faultclock.fakes.wire.event_stream import objects_in, text_in
@@ -33,8 +34,7 @@ EXAMPLES: Mapping[str, str] = MappingProxyType(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Found:
+class _Found(Struct, frozen=True, kw_only=True):
     """Which objection holds, and what stands in the places of its words."""
 
     name: str

@@ -9,9 +9,10 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qs
+
+from msgspec import Struct, field
 
 from faultclock.fakes.provider.accounts import Arrival, LimitsState, Rules, Ruling
 from faultclock.fakes.provider.limits import ended, new_life, rule_on
@@ -39,8 +40,7 @@ _DEPTH_MAX = 32
 _REPLACED = (HttpError, OkWithErrorBody, ResetBeforeResponse)
 
 
-@dataclass(slots=True)
-class Memory:
+class Memory(Struct):
     """What is kept over the lives of the subject. Plain data: it is pickled.
 
     Attributes:

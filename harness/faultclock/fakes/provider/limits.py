@@ -20,7 +20,7 @@ say when it is over. A quota says nothing.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from faultclock.fakes.provider.accounts import (
     Account,

@@ -8,10 +8,11 @@ depend on the machine's mathematics library.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from decimal import Context, Decimal
 from itertools import pairwise
 from statistics import NormalDist
+
+from msgspec import Struct
 
 from faultclock.fakes.wire.answer import Answer
 from faultclock.fakes.wire.delivery import Tempo
@@ -72,8 +73,7 @@ def tokens_in(answer: Answer) -> int:
     return max(1, sum(map(tokens_of, texts)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pacing:
+class Pacing(Struct, frozen=True, kw_only=True):
     """Draws the tempo of each answer of one provider.
 
     Attributes:

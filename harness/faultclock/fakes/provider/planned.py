@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from faultclock.fakes.provider.accounts import Ruling
 from faultclock.fakes.wire.delivery import Step
 from faultclock.model.scenario.fault import FaultRule
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedExchange:
+class PlannedExchange(Struct, frozen=True, kw_only=True):
     """What the provider decided to do about one request.
 
     Attributes:

@@ -8,9 +8,11 @@ nothing and knows no error model.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from faultclock.fakes.dialects import dialect_named
 from faultclock.fakes.provider.accounts import Refused
@@ -77,8 +79,7 @@ if TYPE_CHECKING:
     from faultclock.sim.world import World
 
 
-@dataclass(slots=True)
-class ExchangeNumbers:
+class ExchangeNumbers(Struct):
     """Numbers the requests to all providers of a run; they are called "x1", "x2"..."""
 
     last: int = 0
@@ -89,8 +90,7 @@ class ExchangeNumbers:
         return self.last
 
 
-@dataclass(slots=True)
-class ProviderState:
+class ProviderState(Struct):
     """What a provider remembers over the lives of the subject. Plain data: it is pickled.
 
     Attributes:

@@ -7,8 +7,9 @@ its own attempts.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from faultclock.fakes.provider.provider import FakeProvider, ProviderState
 from faultclock.model.scenario.payload import ErrorPayload
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
     from faultclock.sim.world import World
 
 
-@dataclass(slots=True)
-class ProvidersState:
+class ProvidersState(Struct):
     """What all providers remember over the lives of the subject. Plain data: it is pickled.
 
     Attributes:

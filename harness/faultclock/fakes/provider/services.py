@@ -8,8 +8,9 @@ take what a tool asks for an attempt at the model's provider.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
+
+from msgspec import Struct, field
 
 from faultclock.errors import InternalError
 from faultclock.fakes.provider.planned import PlannedExchange
@@ -41,8 +42,7 @@ _USUAL_PORTS = (80, 443)
 _SILENT_NS = 5 * SECOND_NS
 
 
-@dataclass(slots=True)
-class ServicesState:
+class ServicesState(Struct):
     """What all services remember over the lives of the subject. Plain data: it is pickled.
 
     Attributes:

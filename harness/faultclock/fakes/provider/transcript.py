@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
 from http import HTTPStatus
+
+from msgspec.structs import replace
 
 from faultclock.fakes.wire.answer import Answer
 from faultclock.fakes.wire.chat_messages import message_facts, word_facts

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from faultclock.fakes.sheets.paths import first_at, values_at
 from faultclock.fakes.sheets.sheet import Calls, Heard, Reading
@@ -26,8 +27,7 @@ _COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _UNTOLD: ErrorFacts = {"code": None, "type": None, "message": None}
 
 
-@dataclass(slots=True)
-class _Gathered:
+class _Gathered(Struct):
     """What the parts of an answer have said so far; a call is its name and its arguments."""
 
     texts: list[str] = field(default_factory=list)

@@ -17,10 +17,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import cached_property
 from operator import attrgetter
 from typing import Any
+
+from msgspec.structs import replace
 
 from faultclock.errors import InputError, InternalError
 from faultclock.fakes.sheets.hearing import Hearer

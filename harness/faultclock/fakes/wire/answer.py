@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from faultclock.fakes.wire.injector import AnswerShape
 from faultclock.model.scenario.fault import AnswerEnd, HeaderValue
@@ -17,8 +18,7 @@ Headers = tuple[tuple[str, HeaderValue], ...]
 ErrorFacts = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class Answer(Struct, frozen=True, kw_only=True):
     """One whole answer.
 
     Attributes:

@@ -16,9 +16,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from zlib import crc32
+
+from msgspec import Struct
 
 #: What a header says. Times (milliseconds since 1970) are read as numbers, and UUIDs as bytes.
 HeaderValue = bool | int | str | bytes
@@ -38,8 +39,7 @@ _UUID_BYTES = 16
 _LENGTH = struct.Struct("!H")
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(Struct, frozen=True):
     """One message of a stream."""
 
     headers: Mapping[str, HeaderValue]

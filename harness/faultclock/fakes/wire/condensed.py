@@ -9,9 +9,10 @@ message that quotes what was said, such as a summary, has come as far as the con
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
+
+from msgspec import Struct, field
 
 from faultclock.fakes.wire.in_words import ASIDE, MODEL, calls_in, digest, text_of
 
@@ -24,8 +25,7 @@ _TEXTS_MAX = 200
 Reached = dict[str, int]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Condensed:
+class Condensed(Struct, frozen=True, kw_only=True):
     """What a request has in place of earlier messages.
 
     Attributes:
@@ -37,8 +37,7 @@ class Condensed:
     reached: int = 0
 
 
-@dataclass(slots=True)
-class Remembered:
+class Remembered(Struct):
     """What was said to a provider and by it. Plain data: it is pickled.
 
     Attributes:

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from faultclock.errors import InternalError
 from faultclock.fakes.wire.answer import Answer, ErrorFacts
@@ -36,8 +38,7 @@ _DATA = re.compile(rb"^data: ?(.*)", re.MULTILINE)
 _GARBLED = b"\x1a"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tempo:
+class Tempo(Struct, frozen=True, kw_only=True):
     """The delays of one answer, in nanoseconds.
 
     Attributes:
@@ -56,20 +57,17 @@ class Tempo:
         return self.gaps_ns[place] if place < len(self.gaps_ns) else self.chunk_interval_ns
 
 
-@dataclass(frozen=True, slots=True)
-class Wait:
+class Wait(Struct, frozen=True):
     """Nothing happens for `delay_ns`."""
 
     delay_ns: int
 
 
-@dataclass(frozen=True, slots=True)
-class Fire:
+class Fire(Struct, frozen=True):
     """Here the fault's effect reaches the wire."""
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
+class Start(Struct, frozen=True):
     """Status line and headers of `answer`.
 
     Attributes:
@@ -80,23 +78,20 @@ class Start:
     content_length: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Body:
+class Body(Struct, frozen=True):
     """A piece of the body."""
 
     data: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorEvent:
+class ErrorEvent(Struct, frozen=True):
     """An error object inside a stream."""
 
     data: bytes
     error: ErrorFacts
 
 
-@dataclass(frozen=True, slots=True)
-class End:
+class End(Struct, frozen=True):
     """The exchange is over; always the last step.
 
     Attributes:

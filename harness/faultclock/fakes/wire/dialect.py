@@ -9,8 +9,9 @@ connection, no clock and no fault: those are the provider's. To add an API, writ
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Protocol
+
+from msgspec import Struct, field
 
 from faultclock.fakes.wire.answer import Answer, ErrorFacts
 from faultclock.fakes.wire.condensed import Condensed
@@ -21,8 +22,7 @@ from faultclock.model.scenario.payload import ErrorPayload
 from faultclock.model.scenario.provider_script import HttpAnswer, ProviderScript, ToolCallReply
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Refusal:
+class Refusal(Struct, frozen=True, kw_only=True):
     """Why the provider answers a request with an error of its own accord.
 
     Attributes:
@@ -40,8 +40,7 @@ class Refusal:
 Shelf = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
+class Shown(Struct, frozen=True, kw_only=True):
     """What is answered to a request about something kept, which asks no model.
 
     Attributes:
@@ -59,8 +58,7 @@ class Shown:
     counts: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class Asked(Struct, frozen=True, kw_only=True):
     """What a dialect understood of a request.
 
     Attributes:
@@ -96,8 +94,7 @@ class Asked:
     toolless: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Meter:
+class Meter(Struct, frozen=True, kw_only=True):
     """One of a provider's limits, as it stands after a request.
 
     Attributes:
@@ -111,8 +108,7 @@ class Meter:
     reset_ns: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RateStanding:
+class RateStanding(Struct, frozen=True, kw_only=True):
     """How full a provider's buckets are after a request: what its rate-limit headers tell.
 
     Attributes:
@@ -125,8 +121,7 @@ class RateStanding:
     retry_after_ns: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Heard:
+class Heard(Struct, frozen=True, kw_only=True):
     """What an answer of the provider says, read back from its bytes.
 
     Attributes:
@@ -145,8 +140,7 @@ class Heard:
     blocked: bool | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Exchange:
+class Exchange(Struct, frozen=True, kw_only=True):
     """What identifies one exchange; everything generated for it follows from this.
 
     Attributes:

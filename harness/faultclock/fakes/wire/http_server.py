@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from http import HTTPStatus
 
 import h11
+from msgspec import Struct
 
 from faultclock.model.scenario.provider_script import HttpAnswer
 
@@ -30,8 +30,7 @@ _REASONS = {status.value: status.phrase for status in HTTPStatus} | {
 _ECHO = re.compile(r":?\s*(?:bytearray\()?b['\"].*", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HttpRequest:
+class HttpRequest(Struct, frozen=True, kw_only=True):
     """One whole request.
 
     Attributes:
@@ -70,15 +69,13 @@ def scripted(
     return chosen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContinueWanted:
+class ContinueWanted(Struct, frozen=True, kw_only=True):
     """The client waits for `100 Continue` before it sends its body; send `answer`."""
 
     answer: bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BadRequest:
+class BadRequest(Struct, frozen=True, kw_only=True):
     """What arrived is not HTTP: send `answer`, then close.
 
     Attributes:

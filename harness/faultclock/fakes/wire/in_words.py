@@ -11,9 +11,10 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
+
+from msgspec import Struct
 
 from faultclock.fakes.wire.event_stream import objects_in, text_in
 
@@ -26,16 +27,14 @@ _MESSAGES_MAX = 1_000
 Spoken = dict[str, dict[tuple[int, str], "Answered"]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answered:
+class Answered(Struct, frozen=True, kw_only=True):
     """A good answer: of which call it was, and the tools that it asks for, as id and name."""
 
     call: str | None
     tools: tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InWords:
+class InWords(Struct, frozen=True, kw_only=True):
     """What a request says in words about the tools that one answer asked for.
 
     Attributes:
@@ -50,8 +49,7 @@ class InWords:
     left_out: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Block:
+class _Block(Struct, frozen=True, kw_only=True):
     """All that others say between two messages of the model.
 
     Attributes:
@@ -64,8 +62,7 @@ class _Block:
     then: Mapping[str, Any] | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Known:
+class _Known(Struct, frozen=True, kw_only=True):
     """An answer to the first `end` characters of a block."""
 
     end: int

@@ -14,8 +14,10 @@ there, so it stays unmet and spoils the run instead of passing silently.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from faultclock.model.scenario.fault import (
     AnswerEnds,
@@ -34,8 +36,7 @@ from faultclock.model.scenario.fault import (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnswerShape:
+class AnswerShape(Struct, frozen=True, kw_only=True):
     """How large the good answer of a request is; decides whether a cut can apply.
 
     Attributes:
@@ -53,24 +54,21 @@ class AnswerShape:
     text: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Resolving:
+class Resolving(Struct, frozen=True, kw_only=True):
     """The subject looks a host name up."""
 
     call: str | None
     now_ns: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Connecting:
+class Connecting(Struct, frozen=True, kw_only=True):
     """The subject opens a connection."""
 
     call: str | None
     now_ns: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Requesting:
+class Requesting(Struct, frozen=True, kw_only=True):
     """The subject's request arrived.
 
     Attributes:
@@ -88,8 +86,7 @@ class Requesting:
 Happening = Resolving | Connecting | Requesting
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fate:
+class Fate(Struct, frozen=True, kw_only=True):
     """The injector's answer.
 
     Attributes:
@@ -101,8 +98,7 @@ class Fate:
     rule: FaultRule | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InjectorState:
+class InjectorState(Struct, frozen=True, kw_only=True):
     """How many attempts there were, and which rules were met.
 
     Attributes:

@@ -9,8 +9,10 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from faultclock.fakes.wire.dialect import Exchange
 from faultclock.fakes.wire.event_stream import json_object
@@ -33,8 +35,7 @@ _TOKEN = re.compile(r"\s*\S{1,8}|\s+")
 _SORTED = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SaidToolCall:
+class SaidToolCall(Struct, frozen=True, kw_only=True):
     """A tool that the model asks for.
 
     Attributes:
@@ -47,8 +48,7 @@ class SaidToolCall:
     arguments: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class Said(Struct, frozen=True, kw_only=True):
     """What the model says: a text, or the tools that it asks for.
 
     Attributes:

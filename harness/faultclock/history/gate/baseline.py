@@ -7,8 +7,9 @@ is thereby out of date. The verdicts of the report stay as they are.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import date
+
+from msgspec import Struct, field
 
 from faultclock.errors import InputError
 from faultclock.history.gate.facts import check_complete
@@ -24,8 +25,7 @@ from faultclock.model.report.gate import (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Placed:
+class _Placed(Struct, frozen=True, kw_only=True):
     """A finding with the run, or the group of seeds, that it is about."""
 
     scenario: str
@@ -34,8 +34,7 @@ class _Placed:
     finding: Finding
 
 
-@dataclass(slots=True)
-class _Entry:
+class _Entry(Struct):
     """An entry of the baseline, and what the findings come to that it covers.
 
     Attributes:

@@ -8,7 +8,8 @@ with every event that comes or goes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from faultclock.errors import InputError
 from faultclock.history.gate.facts import Key, facts_of, fold, settings_of
@@ -30,8 +31,7 @@ _JUDGED = (Verdict.FAIL, Verdict.WARN, Verdict.PASS)
 _SHOWN = ("tested", "failed")
 
 
-@dataclass(slots=True)
-class _Side:
+class _Side(Struct):
     """What a run, or a group of seeds, came to in one of the reports."""
 
     runs: list[RunReport] = field(default_factory=list)

@@ -7,8 +7,9 @@ crash points are not named: they come and go, and the deviation stays the same.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import date
+
+from msgspec import Struct
 
 from faultclock.errors import InputError
 from faultclock.model.cells import cell_of
@@ -16,8 +17,7 @@ from faultclock.model.report.finding import Report
 from faultclock.model.report.gate import Baseline, Deviation, Regression
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Words:
+class Words(Struct, frozen=True, kw_only=True):
     """What a person says of new entries: the report cannot know it.
 
     Reason and owner may be empty where entries are renewed only, which keep their own.
@@ -28,8 +28,7 @@ class Words:
     expires: date
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Removal:
+class Removal(Struct, frozen=True, kw_only=True):
     """An entry that goes, by its 0-based index in the baseline."""
 
     index: int
@@ -37,8 +36,7 @@ class Removal:
     because: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Update:
+class Update(Struct, frozen=True, kw_only=True):
     """What is to change.
 
     Attributes:

@@ -7,9 +7,10 @@ import os
 import signal
 import subprocess
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
+
+from msgspec import Struct
 
 from faultclock.errors import InputError
 from faultclock.live.record.listener import Listener
@@ -19,8 +20,7 @@ from faultclock.recordings.tape import Take
 _SITE = Path(__file__).with_name("site")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recorded:
+class Recorded(Struct, frozen=True, kw_only=True):
     """What came of a program.
 
     Attributes:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from faultclock.errors import SourceError
 from faultclock.load.foreign.facts import NoDelayError, declared, end_of
@@ -60,8 +61,7 @@ def foreign_trace(content: bytes, path: str, map_: ForeignMap, *, complete: bool
     return reader.trace(hashlib.sha256(content).hexdigest(), complete=complete)
 
 
-@dataclass(slots=True, kw_only=True)
-class _Run:
+class _Run(Struct, kw_only=True):
     """One run of the log."""
 
     id: str
@@ -72,8 +72,7 @@ class _Run:
     headless: bool = False
 
 
-@dataclass(slots=True)
-class _Reader:
+class _Reader(Struct):
     """The lines of a log, as they become events."""
 
     map: ForeignMap

@@ -6,7 +6,7 @@ find, and what an odd find means.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from faultclock.load.located.tree import (
     Limits,
@@ -20,8 +20,7 @@ from faultclock.load.located.tree import (
 )
 
 
-@dataclass(slots=True)
-class _Open:
+class _Open(Struct):
     """A collection that the text has not ended yet.
 
     Attributes:

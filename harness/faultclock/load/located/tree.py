@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 from faultclock.errors import Problem, SourceError
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class Limits(Struct, frozen=True, kw_only=True):
     """What a text may have at most, so that no file exhausts memory, time or the stack.
 
     Attributes:
@@ -48,8 +48,7 @@ class Place(NamedTuple):
     column: int
 
 
-@dataclass(frozen=True, slots=True)
-class Scalar:
+class Scalar(Struct, frozen=True):
     """A value without parts.
 
     Attributes:
@@ -61,8 +60,7 @@ class Scalar:
     written: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Sequence:
+class Sequence(Struct, frozen=True):
     """A list of nodes; `whole` is False where the text ends inside it."""
 
     place: Place
@@ -70,8 +68,7 @@ class Sequence:
     whole: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Mapping:
+class Mapping(Struct, frozen=True):
     """Nodes by key; `keys` holds where each key stands; `whole` as in Sequence.
 
     The first of two equal keys counts.

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import types
 from collections.abc import Iterator
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Annotated, Any, Union, get_args, get_origin
 
+from msgspec import Struct
 from pydantic import (
     BaseModel,
     BeforeValidator,
@@ -90,8 +90,7 @@ def _spelt(value: int | TimeLookup) -> object:
     return format_duration(value) if isinstance(value, int) else value
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Schema:
+class _Schema(Struct, frozen=True, eq=False):
     """What a bound is in a JSON Schema, which is made when one is asked for."""
 
     written: dict[str, Any]

@@ -7,10 +7,10 @@ A source document's own names for events live in the error model's `events`; a r
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import ClassVar, Literal
 
+from msgspec import Struct
 from pydantic import Field, model_validator
 
 from faultclock.model._base import SparseValue, Value
@@ -96,8 +96,7 @@ class Move(Value):
         return (self.of,) if isinstance(self.of, str) else self.of
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FieldPair:
+class FieldPair(Struct, frozen=True, kw_only=True):
     """Two fields, of `event` and of `other`, that have to be equal.
 
     Attributes:

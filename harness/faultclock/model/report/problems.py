@@ -16,7 +16,9 @@ import hashlib
 import re
 import shlex
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from faultclock.model.error_model.error_model import Requirement
 from faultclock.model.error_model.harm import Harm
@@ -58,8 +60,7 @@ _WELL, _REFUSALS = "ok", ("4", "5")
 _Plainness = tuple[bool, bool, bool, int, int, int]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Seen:
+class _Seen(Struct, frozen=True, kw_only=True):
     """One deviation with the run that shows it.
 
     Attributes:
@@ -185,8 +186,7 @@ def _folded(groups: Mapping[str, _Group], homes: Mapping[str, str]) -> dict[str,
     return found
 
 
-@dataclass(slots=True)
-class _Group:
+class _Group(Struct):
     """What shows one problem: the plainest of all in full, and of each what the problem says.
 
     Attributes:

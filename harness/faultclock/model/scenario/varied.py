@@ -12,9 +12,9 @@ rule, 1 takes it out.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import Any, Literal
 
+from msgspec import Struct
 from pydantic import BaseModel, ValidationError
 
 from faultclock.model.duration import format_duration
@@ -70,8 +70,7 @@ class NowhereError(ValueError):
         self.known = known
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChoiceAt:
+class ChoiceAt(Struct, frozen=True, kw_only=True):
     """One thing that may be drawn.
 
     Attributes:

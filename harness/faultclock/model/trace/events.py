@@ -12,8 +12,9 @@ What the harness measures has a type of its own. What a subject hands over can b
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
+
+from msgspec import Struct, field
 
 from faultclock.model.trace.event_kinds import declared, kept, run, services, tools, wire
 from faultclock.model.trace.event_kinds.kind import LANES, EventKind, Mark
@@ -150,8 +151,7 @@ class Paired(Protocol):
 EventT = TypeVar("EventT", bound=Paired)
 
 
-@dataclass(slots=True, kw_only=True)
-class Span(Generic[EventT]):
+class Span(Struct, Generic[EventT], kw_only=True):
     """Something that lasted: the event that began it, and those that belong to that one.
 
     Attributes:

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
+from msgspec import Struct
 from pydantic import Field, model_validator
 
 from faultclock.model._base import SparseValue, Value
@@ -53,8 +54,7 @@ CUT_SHORT: tuple[EndingReason, ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class TraceEvent(EventFields):
+class TraceEvent(Struct, EventFields, frozen=True):
     """One stamped fact. The fields of its payload are attributes; see `model.event_fields`.
 
     Attributes:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import subprocess
-from dataclasses import replace
 from weakref import WeakKeyDictionary
+
+from msgspec.structs import replace
 
 from faultclock.mutants.by_hand.table import ByHand
 from faultclock.mutants.talks import StudTalk

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 from weakref import WeakKeyDictionary
+
+from msgspec import Struct
 
 from faultclock.mutants.by_hand.table import ByHand
 from faultclock.mutants.talks import StudTalk
@@ -25,8 +26,7 @@ _RENEWAL_S = 0.2
 _AHEAD_S = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class _Tokens:
+class _Tokens(Struct, frozen=True):
     """A pair of tokens. The refresh token is good for one use: the next pair brings another."""
 
     refresh: int

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 from collections.abc import Coroutine, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Literal, TypeVar
+
+from msgspec.structs import replace
 
 from faultclock.agents.calls import Call
 from faultclock.agents.stud_cli.cancellation import Scope, is_cancellation
@@ -55,7 +57,7 @@ class _Impatient:
     def contract(self) -> Any:
         waited_s = asyncio.get_running_loop().time() - self._proposed_s
         left_s = max(0.0, self._contract.timeout_s - waited_s)
-        return replace(self._contract, timeout_s=left_s)
+        return dataclasses.replace(self._contract, timeout_s=left_s)
 
 
 @wrong(

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from faultclock.model.scenario.workflow_script import NodeScript
 from faultclock.model.trace.trace import TraceEvent
 from faultclock.oracle.facts.history import History, once
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeAct:
+class NodeAct(Struct, frozen=True, kw_only=True):
     """One act of the subject for a node.
 
     Attributes:
@@ -30,8 +30,7 @@ class NodeAct:
     begins: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Seen:
+class _Seen(Struct, frozen=True, kw_only=True):
     """An act, and the nodes that it may be for.
 
     Attributes:

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from faultclock.model.trace.trace import Trace, TraceEvent
 
@@ -18,8 +20,7 @@ _ABSENT = (None, "", "None")
 _ABOUT_A_CALL = ("interaction.", "policy.decided", "tool.")
 
 
-@dataclass(slots=True, kw_only=True)
-class _Asked:
+class _Asked(Struct, kw_only=True):
     """One tool call of the model, and what was found to be about it: the kinds of those events."""
 
     id: str
@@ -37,7 +38,12 @@ def with_tool_calls(trace: Trace) -> Trace:
     if not any(_lacks_an_id(event) for event in trace.events):
         return trace
     pairing = _Pairing()
-    return replace(trace, events=tuple(pairing.take(event) for event in trace.events))
+    return Trace(
+        header=trace.header,
+        events=tuple(pairing.take(event) for event in trace.events),
+        footer=trace.footer,
+        notes=trace.notes,
+    )
 
 
 def _lacks_an_id(event: TraceEvent) -> bool:

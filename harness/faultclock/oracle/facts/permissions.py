@@ -8,8 +8,9 @@ whose approval holds for that call (and, where the model reads it so, for the sa
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.trace.trace import TraceEvent
@@ -21,8 +22,7 @@ from faultclock.oracle.facts.turn_facts import Execution, ToolCall
 Source = Literal["person", "headless", "mode", "stage"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Permission:
+class Permission(Struct, frozen=True, kw_only=True):
     """Whether an execution was allowed.
 
     Attributes:

@@ -5,14 +5,14 @@ Built from what the world observed, once per trace; judges nothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from faultclock.model.trace.trace import Trace, TraceEvent
 from faultclock.oracle.wire.timing import VIRTUAL
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prompt:
+class Prompt(Struct, frozen=True, kw_only=True):
     """One request to the person, at every interactor that was shown it.
 
     Attributes:
@@ -75,8 +75,7 @@ class Prompt:
         return self.settled is None or self.settled.at_ns >= self.due_ns - VIRTUAL.slack_ns
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoreOperation:
+class StoreOperation(Struct, frozen=True, kw_only=True):
     """One operation that reached the session store.
 
     Attributes:
@@ -108,8 +107,7 @@ class StoreOperation:
         return f"{self.answered.error_class}/{self.answered.code}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StageTry:
+class StageTry(Struct, frozen=True, kw_only=True):
     """One attempt of a stage: its gate, and what was made of it."""
 
     number: int
@@ -122,8 +120,7 @@ class StageTry:
         return None if self.decided is None else self.decided.answer
 
 
-@dataclass(slots=True, kw_only=True)
-class StageVisit:
+class StageVisit(Struct, kw_only=True):
     """All attempts of a stage between entering and leaving it.
 
     Attributes:

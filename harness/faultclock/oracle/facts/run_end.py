@@ -6,8 +6,9 @@ one where its class and code are those that the model has for a cancel.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import get_args
+
+from msgspec import Struct
 
 from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.error_model.failure_rules import RunState
@@ -17,8 +18,7 @@ from faultclock.oracle.wire.attempts import Call
 from faultclock.oracle.wire.chain import error_of
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunEnd:
+class RunEnd(Struct, frozen=True, kw_only=True):
     """The end of a turn.
 
     Attributes:

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from msgspec import Struct, field
 
 from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.error_model.turn_rules import ResumeCondition
@@ -27,8 +28,7 @@ from faultclock.oracle.wire.grouping import instructions_in
 _WRITES = ("write", "append", "write_slot")
 
 
-@dataclass(slots=True, kw_only=True)
-class Stored:
+class Stored(Struct, kw_only=True):
     """What is stored.
 
     Attributes:

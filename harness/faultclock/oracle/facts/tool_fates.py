@@ -9,9 +9,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.scenario.tool_script import ToolScript
@@ -40,8 +42,7 @@ Kind = Literal[
 FAILED = ("failed", "raised", "timed_out", "unknown", "unfit", "denied", "unanswered")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fate:
+class Fate(Struct, frozen=True, kw_only=True):
     """What became of a tool call.
 
     Attributes:

@@ -10,9 +10,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.trace.trace import TraceEvent
@@ -30,8 +31,7 @@ _OBJECT = re.compile(r"^(?:\[[^\]\n]*\] *)*(?=\{)", re.MULTILINE)
 _decode = json.JSONDecoder().raw_decode
 
 
-@dataclass(frozen=True, kw_only=True)
-class Result:
+class Result(Struct, frozen=True, kw_only=True):
     """The result of a tool call in the first request that could have it.
 
     Attributes:
@@ -54,7 +54,7 @@ class Result:
         """Whether the trace has all of it."""
         return len(self.content) < CONTENT_MAX
 
-    @cached_property
+    @property
     def value(self) -> Any:
         """The JSON value that it is; None where it is none or was cut."""
         return loaded(self.content)

@@ -7,9 +7,11 @@ answer; its executions are those with its id, up to the next answer that uses th
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import takewhile, zip_longest
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from faultclock.model.trace.trace import Trace, TraceEvent
 from faultclock.oracle.wire.attempts import Call
@@ -18,8 +20,7 @@ from faultclock.oracle.wire.requests import Attempt, Request
 _ENDS = ("tool.replied", "tool.raised", "tool.stopped")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Life:
+class Life(Struct, frozen=True, kw_only=True):
     """One process of the subject.
 
     Attributes:
@@ -39,8 +40,7 @@ class Life:
         return bool(self.start.resume)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Execution:
+class Execution(Struct, frozen=True, kw_only=True):
     """One execution of a tool.
 
     Attributes:
@@ -82,8 +82,7 @@ class Execution:
         return tuple(sorted(event.seq for event in found if event is not None))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolCall:
+class ToolCall(Struct, frozen=True, kw_only=True):
     """One tool call that the model asked for.
 
     Attributes:
@@ -111,8 +110,7 @@ class ToolCall:
         return f"{self.id} of {self.name}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class Answer(Struct, frozen=True, kw_only=True):
     """A good answer of the provider that asks for tools.
 
     Attributes:

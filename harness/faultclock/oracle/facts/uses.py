@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from faultclock.model.duration import SECOND_NS, format_duration
 from faultclock.model.error_model.error_model import ErrorModel
@@ -23,8 +25,7 @@ from faultclock.oracle.wire.requests import Attempt
 from faultclock.oracle.wire.timing import SLACK_NS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Use:
+class Use(Struct, frozen=True, kw_only=True):
     """How a turn stands to one of its limits.
 
     Attributes:

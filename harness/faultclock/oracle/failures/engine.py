@@ -8,7 +8,8 @@ consequences: a failure that was redone has come to nothing, with any result of 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from faultclock.model.error_model.error_model import ErrorModel, SignalRule
 from faultclock.model.retry_policy import Backoff, RetryPolicy

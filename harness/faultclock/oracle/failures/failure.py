@@ -7,8 +7,9 @@ subject declares is never read here. Which checks follow from that, the modules 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from faultclock.model.error_model.error_model import (
     Disposition,
@@ -45,8 +46,7 @@ Layer = Literal[
 Setting = str | bool | int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
+class Failure(Struct, frozen=True, kw_only=True):
     """One failure.
 
     Attributes:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.error_model.failure_rules import JoinRule
@@ -12,8 +13,7 @@ from faultclock.oracle.facts.history import History
 from faultclock.oracle.facts.turn_facts import Answer, ToolCall
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Member:
+class Member(Struct, frozen=True, kw_only=True):
     """One subagent of a group.
 
     Attributes:
@@ -34,8 +34,7 @@ class Member:
         return max(ends, default=self.asked.answer.seq)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
+class Group(Struct, frozen=True, kw_only=True):
     """The subagents of one answer, and what their join came to.
 
     Attributes:

@@ -7,7 +7,8 @@ and programs have their own modules.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from faultclock.model.error_model.error_model import ErrorModel, FailureKind
 from faultclock.model.trace.trace import TraceEvent
@@ -91,8 +92,7 @@ def _answers(history: History, _model: ErrorModel) -> Iterator[Failure]:
 # ---------------------------------------------------------------------- what surrounds a runtime
 
 
-@dataclass(frozen=True, slots=True)
-class Service:
+class Service(Struct, frozen=True):
     """A service whose uses can fail.
 
     Attributes:
@@ -129,8 +129,7 @@ _QUEUE = Service(
 _NODE = Service("handler_failed", "node", "node.called", "node.replied", "node", repeats=True)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServiceUse:
+class ServiceUse(Struct, frozen=True, kw_only=True):
     """One use of a service, with its reply if it has one."""
 
     service: Service

@@ -8,8 +8,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from faultclock.model.error_model.error_model import ErrorModel, FailureKind
 from faultclock.model.scenario.workflow_script import NodeScript
@@ -31,8 +32,7 @@ _MEANINGS: Mapping[str, FailureKind] = {
 _TEXT_MAX = 2_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Run:
+class _Run(Struct, frozen=True, kw_only=True):
     """One execution of a program.
 
     Attributes:

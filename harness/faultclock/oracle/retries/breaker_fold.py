@@ -14,10 +14,12 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from operator import itemgetter
 from typing import Any, Literal
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.error_model.failure_rules import BreakerRules, covers
@@ -37,8 +39,7 @@ Result = Literal["good", "counted", "other", "cancelled"]
 Gate = Literal["free", "shut", "either"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Snapshot:
+class Snapshot(Struct, frozen=True, kw_only=True):
     """The state from one event on.
 
     Attributes:
@@ -133,8 +134,7 @@ class BreakerFold:
         self.now = replace(self.now, state=state, reopened=reopened, **changes)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Passage:
+class Passage(Struct, frozen=True, kw_only=True):
     """An attempt at a breaker: what it met, and the state before it."""
 
     attempt: Attempt
@@ -142,8 +142,7 @@ class Passage:
     before: Snapshot
 
 
-@dataclass(slots=True, kw_only=True)
-class Breakers:
+class Breakers(Struct, kw_only=True):
     """All breakers of a trace.
 
     Attributes:
@@ -175,8 +174,7 @@ class Breakers:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Moment:
+class _Moment(Struct, frozen=True, kw_only=True):
     """The begin of an attempt, or its end where `knowable_ns` is given."""
 
     seq: int

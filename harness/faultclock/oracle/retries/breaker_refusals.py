@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.error_model.failure_rules import covers
@@ -27,8 +28,7 @@ _SENDING = ("net.resolve", "net.connect", "net.sent")
 # -------------------------------------------------------------------- what a breaker kept back
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BreakerRefusal:
+class BreakerRefusal(Struct, frozen=True, kw_only=True):
     """Something that was asked of a provider while its breaker was shut, and was not sent.
 
     That it was asked for is seen from a turn, a retry or a step of a chain that was due and was

@@ -8,7 +8,8 @@ provider that is parked, takes a retry's place.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.scenario.scenario import Scenario

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from faultclock.model.duration import format_duration
 from faultclock.model.error_model.error_model import ErrorModel
@@ -23,8 +25,7 @@ from faultclock.oracle.wire.signals import Classification, classify
 from faultclock.oracle.wire.timing import VIRTUAL, Timing
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ruling:
+class Ruling(Struct, frozen=True, kw_only=True):
     """The policy that governs a failure, and where it comes from.
 
     Its `attempts_max` is that of the entry of the chain, where the policy says so.
@@ -36,8 +37,7 @@ class Ruling:
     """Of the policy, or of the model's policy that it replaces."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wait:
+class Wait(Struct, frozen=True, kw_only=True):
     """The legal wait before one retry.
 
     Attributes:
@@ -56,8 +56,7 @@ class Wait:
     timing: Timing = VIRTUAL
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class Step(Struct, frozen=True, kw_only=True):
     """One attempt, what it was, what had to come next, and what came.
 
     Attributes:

@@ -8,9 +8,10 @@ affair. An open breaker shuts a provider as well. Judges nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import groupby, zip_longest
 from typing import Literal
+
+from msgspec import Struct
 
 from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.error_model.failure_rules import ChainRules, covers
@@ -27,8 +28,7 @@ _STRICTEST: tuple[Gate, ...] = ("shut", "either", "free")
 # -------------------------------------------------------------------------------------- visits
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Visit:
+class Visit(Struct, frozen=True, kw_only=True):
     """One visit of a request at a provider.
 
     Attributes:
@@ -111,8 +111,7 @@ def _visits(history: History, request: Request, steps: tuple[Step, ...]) -> Iter
 # ---------------------------------------------------------------------------------------- access
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Park:
+class Park(Struct, frozen=True, kw_only=True):
     """A time for which a provider is not asked, from the event `seq` on."""
 
     provider: str
@@ -123,8 +122,7 @@ class Park:
     events: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Access:
+class Access(Struct, frozen=True, kw_only=True):
     """When each provider may be asked: where it is neither parked, nor cut off by a breaker.
 
     An instant is a life, the `seq` of an event before which things stand as is asked for, and a
@@ -207,8 +205,7 @@ def _parks(rules: ChainRules, visits: Iterable[Visit]) -> Iterator[Park]:
 Move = Literal["advances", "stops", "after_content"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Turning:
+class Turning(Struct, frozen=True, kw_only=True):
     """A visit that failed with a known class and code: where the request may go from there.
 
     Attributes:

@@ -9,8 +9,10 @@ its tries what had to follow and what followed; `judgements` and `in_time` judge
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator
-from dataclasses import dataclass, replace
 from typing import Generic, Literal, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from faultclock.model.duration import format_duration
 from faultclock.model.error_model.error_model import Disposition, ErrorModel
@@ -42,8 +44,7 @@ _ENDS = ("terminal", "surface_to_model", "degrade", "not_an_error")
 _BUSY = ("store.asked", "hook.called", "telemetry.asked", "queue.asked")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tried(Generic[TryT]):
+class Tried(Struct, Generic[TryT], frozen=True, kw_only=True):
     """One try, as far as it is judged.
 
     Attributes:
@@ -137,8 +138,7 @@ def idle_ns(busy: Iterable[tuple[int, int]], since_ns: int, until_ns: int) -> in
 # ---------------------------------------------------------------------- tools, stores, stages
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Try:
+class Try(Struct, frozen=True, kw_only=True):
     """One try of a series.
 
     Attributes:
@@ -175,8 +175,7 @@ class Try:
 _Numbered = tuple[int, Try, Try | None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Series:
+class Series(Struct, frozen=True, kw_only=True):
     """All tries of one thing, in order.
 
     Attributes:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from faultclock.model.duration import parse_duration
 from faultclock.model.error_model.lookup import CountLookup, TimeLookup, is_setting
@@ -24,8 +25,7 @@ def settings_of(scenario: Scenario) -> Settings:
     }
 
 
-@dataclass(slots=True)
-class Figure:
+class Figure(Struct):
     """One bound of a rule, in nanoseconds or as a count.
 
     Attributes:

@@ -13,6 +13,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
+from msgspec import Struct
+
 from faultclock.model.duration import format_duration
 from faultclock.model.report.finding import OrderStep
 from faultclock.model.trace.trace import TraceEvent
@@ -38,8 +40,7 @@ _HOW = {
 }
 
 
-@dataclass(slots=True, kw_only=True)
-class _Held:
+class _Held(Struct, kw_only=True):
     """The first event of a pair, while it waits.
 
     Attributes:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from collections.abc import Sequence as SequenceOf
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from faultclock.model.error_model.event_sets import EventRef, Events, resolved
 from faultclock.model.error_model.ordering import OrderingRule, Pattern
@@ -53,8 +54,7 @@ _STRETCHES: Mapping[Pattern, type[Stretch]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Witness:
+class Witness(Struct, frozen=True, kw_only=True):
     """One violation.
 
     Attributes:
@@ -76,8 +76,7 @@ class Witness:
     about: TraceEvent | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PatternResult:
+class PatternResult(Struct, frozen=True, kw_only=True):
     """What one rule comes to.
 
     Attributes:
@@ -91,8 +90,7 @@ class PatternResult:
     silent: str = ""
 
 
-@dataclass(slots=True, kw_only=True)
-class _Key:
+class _Key(Struct, kw_only=True):
     """Where one key stands: in a stretch, before one, or after the last."""
 
     stretch: Stretch | None = None
@@ -101,8 +99,7 @@ class _Key:
     announced: TraceEvent | None = None
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
-class _Machine:
+class _Machine(Struct, kw_only=True, eq=False):
     """One rule on its way through a trace."""
 
     rule: OrderingRule

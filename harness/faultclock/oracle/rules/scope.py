@@ -11,6 +11,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 
+from msgspec import Struct
+
 from faultclock.model.error_model.ordering import OrderingRule
 from faultclock.model.report.finding import OrderStep
 from faultclock.model.trace.trace import TraceEvent
@@ -22,8 +24,7 @@ from faultclock.oracle.rules.match import described
 EVENT, OTHER, AMONG, AFTER, BEFORE, STEP = 1, 2, 4, 8, 16, 256
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Words:
+class Words(Struct, frozen=True, kw_only=True):
     """What the sets of events of a rule are called."""
 
     event: str = ""
@@ -32,8 +33,7 @@ class Words:
     steps: tuple[str, ...] = ()
 
 
-@dataclass(slots=True, kw_only=True)
-class Terms:
+class Terms(Struct, kw_only=True):
     """A rule, made ready for its stretches.
 
     Attributes:
@@ -76,8 +76,7 @@ def terms_of(rule: OrderingRule, words: Words) -> Terms:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fault:
+class Fault(Struct, frozen=True, kw_only=True):
     """What is wrong in a stretch.
 
     Attributes:

@@ -18,7 +18,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from faultclock.model.scenario.scenario import Scenario
 from faultclock.model.trace.events import spans
@@ -36,8 +38,7 @@ __all__ = ["Attempt", "Call", "Observation", "Request", "observe"]
 _ASKS_FOR_SEVERAL: Mapping[str, bool | None] = {"runtime": True, "provider_adapter": None}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Observation:
+class Observation(Struct, frozen=True, kw_only=True):
     """All calls of a trace.
 
     Attributes:
@@ -174,8 +175,7 @@ def _attempt(draft: Draft, number: int, ending: Ending, places: Places) -> Attem
 # ------------------------------------------------------- where an attempt went, what it was for
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Places:
+class Places(Struct, frozen=True, kw_only=True):
     """What a scenario says of providers and nodes.
 
     A node's prompt is a message of its own in each request that is made for the node, so the trace

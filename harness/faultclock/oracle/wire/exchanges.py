@@ -9,8 +9,9 @@ business.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from msgspec import Struct, field
 
 from faultclock.model.duration import MICROSECOND_NS
 from faultclock.model.error_model.error_model import SignalKind
@@ -27,8 +28,7 @@ _OFF = ("net.connect_failed", "net.reset", *_CLOSED)
 _PIECES_WITHOUT_CONTENT = 1
 
 
-@dataclass(slots=True, kw_only=True)
-class Draft:
+class Draft(Struct, kw_only=True):
     """The facts of one attempt.
 
     Attributes:
@@ -193,8 +193,7 @@ def _host(event: TraceEvent) -> str:
 # ------------------------------------------------------------------------ how an attempt ended
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ending:
+class Ending(Struct, frozen=True, kw_only=True):
     """The end of one attempt, as the subject could see it.
 
     Attributes:
@@ -208,8 +207,7 @@ class Ending:
     known: TraceEvent | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Endings:
+class Endings(Struct, frozen=True, kw_only=True):
     """How attempts end on one network.
 
     Attributes:

@@ -16,8 +16,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any, Literal
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from faultclock.model.duration import MILLISECOND_NS
 from faultclock.model.trace.trace import TraceEvent
@@ -44,8 +46,7 @@ _ROUNDS_MIN = 3
 _DROPPED_WITHIN_NS = 10 * MILLISECOND_NS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Course:
+class Course(Struct, frozen=True, kw_only=True):
     """What happened around the attempts of a call.
 
     Attributes:
@@ -61,8 +62,7 @@ class Course:
     late_ns: int = 0
 
 
-@dataclass(slots=True, eq=False)
-class _Line:
+class _Line(Struct, eq=False):
     """The attempts for one answer.
 
     Attributes:

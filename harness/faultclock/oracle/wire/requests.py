@@ -5,9 +5,9 @@ Which attempts are one request is said in `grouping`, and how long one waited fo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Literal
+
+from msgspec import Struct
 
 from faultclock.model.trace.trace import TraceEvent
 from faultclock.oracle.wire.chain import ended_well
@@ -17,8 +17,7 @@ from faultclock.oracle.wire.signals import Signal
 Outcome = Literal["returned", "raised", "given_up", "good", "cut", "open"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Attempt:
+class Attempt(Struct, frozen=True, kw_only=True):
     """One attempt of a call, as the world saw it.
 
     Attributes:
@@ -70,7 +69,7 @@ class Attempt:
         """The first instant at which its end could be known; None where none was."""
         return self.known_ns if self.knowable_ns is None else self.knowable_ns
 
-    @cached_property
+    @property
     def hints(self) -> tuple[Hint, ...]:
         """What the answer to it says about asking again."""
         return hints_of(self.signal, self.over_ns)
@@ -119,8 +118,7 @@ def waited(attempt: Attempt, following: Attempt) -> int | None:
     return following.start.at_ns - attempt.known_ns
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(Struct, frozen=True, kw_only=True):
     """The attempts to get one answer.
 
     Attributes:
@@ -168,8 +166,7 @@ class Request:
         return last if last is not None and last.failed else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class Call(Struct, frozen=True, kw_only=True):
     """One call of the subject: its start, its attempts in order, and its end if it has one.
 
     Attributes:

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Literal
+
+from msgspec import Struct
 
 from faultclock.model.duration import MILLISECOND_NS, SECOND_NS, format_duration
 from faultclock.model.error_model.error_model import RetryAfterRule
@@ -41,8 +42,7 @@ _DATES = tuple(
 _DIGITS_MAX = 12
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HeaderValue:
+class HeaderValue(Struct, frozen=True, kw_only=True):
     """What the header's text is.
 
     Attributes:
@@ -56,8 +56,7 @@ class HeaderValue:
     instant_ns: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AskedWait:
+class AskedWait(Struct, frozen=True, kw_only=True):
     """A wait that the upstream asks for, in nanoseconds, and the header in words."""
 
     wait_ns: int
@@ -176,8 +175,7 @@ _HAVE_MILLISECONDS = ("openai-chat", "openai-responses", "azure-openai")
 _EPOCH_S = 1_000_000_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hint:
+class Hint(Struct, frozen=True, kw_only=True):
     """One statement of an answer about when to ask again.
 
     Attributes:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from faultclock.model.error_model.error_model import (
     Disposition,
@@ -29,8 +30,7 @@ _WORDS: dict[SignalKind, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Signal:
+class Signal(Struct, frozen=True, kw_only=True):
     """One failure, as it can be seen from the subject's side of the wire.
 
     Attributes:
@@ -65,8 +65,7 @@ class Signal:
         return what if self.means is None else f"{what} (in Faultclock: {self.means})"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Classification:
+class Classification(Struct, frozen=True, kw_only=True):
     """What the error model says a failure is.
 
     Attributes:

@@ -8,7 +8,8 @@ bounds, with an allowance for the clocks.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from faultclock.model.duration import MICROSECOND_NS, MILLISECOND_NS
 from faultclock.model.trace.trace import WALL_EPOCH_NS, Trace
@@ -21,8 +22,7 @@ MEASUREMENT_NS = 5 * MILLISECOND_NS
 REACTION_NS = 250 * MILLISECOND_NS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Timing:
+class Timing(Struct, frozen=True, kw_only=True):
     """How exactly the times of a trace may be taken.
 
     Attributes:

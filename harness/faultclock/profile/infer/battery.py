@@ -7,8 +7,10 @@ the same answers. Runs are made by the caller's function: this module only asks 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TypeVar
+
+from msgspec.structs import replace
 
 from faultclock.model.report.inferred import Ceiling, Deadline, HeaderReading, Told
 from faultclock.model.trace.trace import Trace

@@ -8,7 +8,9 @@ ones: each failure after which it went on, or did not, bounds it from one side.
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from faultclock.model.duration import MILLISECOND_NS, SECOND_NS, format_duration
 from faultclock.model.report.inferred import Deadline, Evidence, Told
@@ -83,8 +85,7 @@ def drip_deadline(run: Seen) -> Deadline:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Bounds:
+class _Bounds(Struct, frozen=True, kw_only=True):
     """Between which a deadline lies, if it is asked about when an attempt has failed."""
 
     low_ns: int = 0

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from faultclock.profile.infer.seen import Seen
 from faultclock.profile.infer.times import EXACT_NS, close
@@ -25,8 +26,7 @@ _STEPS_NS = (1_000_000_000, 100_000_000, 1_000_000)
 _SPARE_POINTS = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
+class Point(Struct, frozen=True):
     """One wait of one run.
 
     Attributes:
@@ -38,8 +38,7 @@ class Point:
     seen: Seen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fit:
+class Fit(Struct, frozen=True, kw_only=True):
     """A draw that explains a wait.
 
     Attributes:

@@ -7,14 +7,15 @@ same waits. That needs no statistics: equal waits to the microsecond, or another
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from faultclock.profile.infer.seen import Seen
 from faultclock.profile.infer.times import close
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
+class Group(Struct, frozen=True, kw_only=True):
     """Kinds with one schedule.
 
     Attributes:

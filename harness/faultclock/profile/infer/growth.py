@@ -7,7 +7,8 @@ What the waits do not show is not guessed. Two waits of 500 ms and 1 s are a fac
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from faultclock.model.report.inferred import Growth
 from faultclock.profile.infer.times import said
@@ -22,8 +23,7 @@ _AT_ONCE_NS = 10_000
 _SAME_NS = 20_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Curve:
+class Curve(Struct, frozen=True, kw_only=True):
     """How nominal waits grow.
 
     Attributes:

@@ -7,9 +7,10 @@ that honors it and one that ignores it cannot be mistaken for each other.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
+
+from msgspec import Struct
 
 from faultclock.model.duration import MILLISECOND_NS, SECOND_NS
 from faultclock.model.trace.trace import WALL_EPOCH_NS
@@ -19,8 +20,7 @@ _ASKED_S = 17
 _OTHER_MS = 11_250
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Form:
+class Form(Struct, frozen=True, kw_only=True):
     """One header in one form.
 
     Attributes:

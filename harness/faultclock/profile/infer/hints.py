@@ -7,7 +7,8 @@ the header. Where `honored` and `ignored` could be mistaken for each other, it i
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from faultclock.model.duration import MILLISECOND_NS, SECOND_NS
 from faultclock.model.report.inferred import HeaderReading

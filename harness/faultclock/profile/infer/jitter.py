@@ -7,7 +7,8 @@ only waits of different nominal length could show is not reported for equal wait
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from faultclock.model.report.inferred import JitterKind, JitterSeen, Sureness, Told
 from faultclock.profile.infer.growth import ROUGH_RATIO, Curve, curve_of
@@ -15,8 +16,7 @@ from faultclock.profile.infer.laws import Law
 from faultclock.profile.infer.times import close, rounded, said
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class Reading(Struct, frozen=True, kw_only=True):
     """A shape of the jitter, and the nominal waits that it leaves."""
 
     jitter: JitterSeen

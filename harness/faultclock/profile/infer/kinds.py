@@ -8,8 +8,9 @@ out of it: they are asked about by themselves.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from faultclock.load.payloads import load_payloads
 from faultclock.model.scenario.payload import ErrorPayload
@@ -40,8 +41,7 @@ _MIDDLE_BYTE = 20
 _MIDDLE_CHUNK = 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
+class Kind(Struct, frozen=True, kw_only=True):
     """One kind of failure.
 
     Attributes:

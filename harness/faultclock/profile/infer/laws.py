@@ -8,8 +8,10 @@ all that is known is what was seen: for a uniform draw each end then lies at mos
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from typing import Literal
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from faultclock.model.report.inferred import Evidence, WaitLaw
 from faultclock.profile.infer.fits import Point, best_fit, whole_number
@@ -22,8 +24,7 @@ from faultclock.profile.infer.times import EXACT_NS, close, rounded, said
 SEEDS = (0, 1, 2, 3, 4, 5, 6, 7, 1651, 2172, 309, 3103, 2580, 345, 1607, 2736)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Law:
+class Law(Struct, frozen=True, kw_only=True):
     """The wait before one retry.
 
     Attributes:

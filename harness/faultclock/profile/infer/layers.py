@@ -12,9 +12,11 @@ all waits are alike one loop looks like several, and that is said.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import prod
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from faultclock.profile.infer.laws import Law
 from faultclock.profile.infer.seen import Seen
@@ -24,8 +26,7 @@ from faultclock.profile.infer.times import close
 _WAITS_MIN = 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Loop:
+class Loop(Struct, frozen=True, kw_only=True):
     """One layer.
 
     Attributes:

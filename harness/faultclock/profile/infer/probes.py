@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
+
+from msgspec import Struct
 
 from faultclock.load.payloads import load_payloads
 from faultclock.model.duration import SECOND_NS, format_duration
@@ -28,8 +29,7 @@ _EVENTS = 60_000
 _NO_NAME = re.compile(r"[^A-Za-z0-9=.]+")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Probe:
+class Probe(Struct, frozen=True, kw_only=True):
     """One run that is to be made.
 
     Attributes:
@@ -53,8 +53,7 @@ class Probe:
         return not asked <= {*HTTPStatus, *own}
 
 
-@dataclass(frozen=True, slots=True)
-class Asker:
+class Asker(Struct, frozen=True):
     """Makes probes for subjects of one role and dialect."""
 
     role: Role

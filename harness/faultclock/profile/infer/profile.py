@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 import faultclock
 from faultclock.model.error_model.error_model import ErrorModel
@@ -44,8 +45,7 @@ _KEY_HEADERS = ("idempotency", "request-id", "invocation-id", "client-token")
 _SCRUBBED = "<scrubbed>"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Inferred:
+class Inferred(Struct, frozen=True, kw_only=True):
     """A profile and the traces that it speaks of, by their names in it."""
 
     profile: RetryProfile

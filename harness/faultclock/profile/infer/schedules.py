@@ -7,7 +7,8 @@ of a layer, each answer with its evidence or with why there is none.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from faultclock.model.duration import format_roughly
 from faultclock.model.report.inferred import Evidence, Growth, Layer, Sureness, Told
@@ -61,8 +62,7 @@ def layer_of(loop: Loop, number: int) -> Layer:
     return layer.model_copy(update={"text": _words(layer, curve, loop.laws)})
 
 
-@dataclass(frozen=True, slots=True)
-class _Teller:
+class _Teller(Struct, frozen=True):
     sure: Sureness
     evidence: tuple[Evidence, ...]
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import pairwise, starmap
 from typing import Literal
+
+from msgspec import Struct
 
 from faultclock.model.report.inferred import Evidence
 from faultclock.model.trace.trace import Trace, TraceEvent
@@ -26,8 +27,7 @@ _SEED_BYTES = 32
 _ENDINGS_OF_OURS = frozenset({"escape", "watchdog", "harness_error"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SeenAttempt:
+class SeenAttempt(Struct, frozen=True, kw_only=True):
     """One attempt.
 
     Attributes:
@@ -46,8 +46,7 @@ class SeenAttempt:
     events: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class Seen(Struct, frozen=True, kw_only=True):
     """One run with one call.
 
     Attributes:

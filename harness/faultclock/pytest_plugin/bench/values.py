@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from faultclock.model.report.finding import RunReport
@@ -16,8 +17,7 @@ SCENARIO_SUFFIXES = (".scenario.yaml", ".scenario.yml")
 Standing = Literal["passed", "failed", "known", "skipped"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(Struct, frozen=True, kw_only=True):
     """What a bench is opened with.
 
     Attributes:
@@ -35,8 +35,7 @@ class Settings:
     path: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Collect:
+class Collect(Struct, frozen=True, kw_only=True):
     """Ask which scenarios there are.
 
     Attributes:
@@ -48,8 +47,7 @@ class Collect:
     alone: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Collected:
+class Collected(Struct, frozen=True, kw_only=True):
     """One scenario.
 
     Attributes:
@@ -71,21 +69,18 @@ class Collected:
         return self.id if self.variant is None else f"{self.id}[{self.variant}]"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class Run(Struct, frozen=True, kw_only=True):
     """Ask for all runs of one scenario, as `faultclock run` makes them."""
 
     source: str
     variant: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckBaseline:
+class CheckBaseline(Struct, frozen=True, kw_only=True):
     """Ask which entries of the baseline are out of date, whatever is run."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ran:
+class Ran(Struct, frozen=True, kw_only=True):
     """What came of a scenario, or of a look at the baseline.
 
     Attributes:
@@ -102,8 +97,7 @@ class Ran:
     properties: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Play:
+class Play(Struct, frozen=True, kw_only=True):
     """Ask for one run with everything that is known of it; None: as configured.
 
     Attributes:
@@ -118,8 +112,7 @@ class Play:
     seed: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlayedRun:
+class PlayedRun(Struct, frozen=True, kw_only=True):
     """One run with everything that is known of it.
 
     Attributes:
@@ -133,8 +126,7 @@ class PlayedRun:
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Refused:
+class Refused(Struct, frozen=True, kw_only=True):
     """An answer: what was asked for cannot be.
 
     Attributes:

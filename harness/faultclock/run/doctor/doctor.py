@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from faultclock.model.scenario.scenario import Role
 from faultclock.model.trace.trace import SubjectInfo, Trace
@@ -43,8 +44,7 @@ _TRIED: Mapping[tuple[Role, str], str] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Examination:
+class Examination(Struct, frozen=True, kw_only=True):
     """What the runs showed.
 
     Attributes:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from faultclock.model.scenario.scenario import Scenario, scenario_of
 from faultclock.model.trace.trace import Trace
@@ -38,8 +39,7 @@ _REFUSED = {
 _TEXT_MAX = 60
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trial:
+class Trial(Struct, frozen=True, kw_only=True):
     """One thing that was tried, or was not.
 
     Attributes:

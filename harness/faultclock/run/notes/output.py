@@ -17,8 +17,9 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
 from typing import Any, BinaryIO, Literal, TextIO
+
+from msgspec import Struct, field
 
 from faultclock.sim.kernel.escapes import SimEscape, SimKilled
 
@@ -41,8 +42,7 @@ _PENDING_MAX = 1 << 16
 _SPILL_MAX = 1 << 18
 
 
-@dataclass(slots=True)
-class KeptLines:
+class KeptLines(Struct):
     """The first and the last lines of a run, and how many there were between them."""
 
     first: list[RawLine] = field(default_factory=list)

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
+
+from msgspec import Struct, field
 
 from faultclock.run.notes.frames import (
     RaisedBy,
@@ -40,8 +41,7 @@ RawWait = tuple[str | None, int, int | None, tuple[RawFrame, ...], bool]
 RawRaised = tuple[str, str, str, tuple[RawFrame, ...], RaisedBy]
 
 
-@dataclass(frozen=True, slots=True)
-class RawNotes:
+class RawNotes(Struct, frozen=True):
     """The notes of one life or of several: plain data, cheap to hand to another process."""
 
     raised: tuple[RawRaised, ...] = ()

@@ -28,6 +28,8 @@ from functools import partial
 from types import TracebackType
 from typing import Any, ParamSpec, Self, TypeVar
 
+from msgspec import Struct
+
 import faultclock
 from faultclock.errors import HarnessError, InputError
 from faultclock.run.process.cluster_worker import (
@@ -123,8 +125,7 @@ class Cluster:
         return self._connection[1]
 
 
-@dataclass(slots=True)
-class _Task:
+class _Task(Struct):
     """Something that is to be done.
 
     Attributes:

@@ -23,9 +23,10 @@ import struct
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
+
+from msgspec import Struct
 
 #: What the kernel does about a socket or a process: it reports the call, it ends the child by
 #: SIGSYS, or it does nothing.
@@ -50,8 +51,7 @@ _PATIENCE_S = 0.05
 _STANDARD = (0, 1, 2)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Machine:
+class _Machine(Struct, frozen=True, kw_only=True):
     """How the kernel numbers its calls on one architecture.
 
     Attributes:

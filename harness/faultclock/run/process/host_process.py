@@ -20,6 +20,9 @@ from dataclasses import fields, is_dataclass
 from pathlib import PurePath
 from typing import Any, NoReturn
 
+from msgspec import Struct
+from msgspec.structs import asdict
+
 from faultclock.errors import HarnessError, InternalError
 from faultclock.model._base import Value
 from faultclock.run.process.child import fork_process, keep_from_children
@@ -134,6 +137,8 @@ def _plain(value: object) -> Any:
         return str(value)
     if isinstance(value, Value):
         return value.model_dump(mode="json")
+    if isinstance(value, Struct):
+        return asdict(value)
     if is_dataclass(value):
         return {item.name: getattr(value, item.name) for item in fields(value)}
     raise InternalError(f"a {type(value).__name__} cannot be handed over")

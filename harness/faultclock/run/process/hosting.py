@@ -25,11 +25,11 @@ import time
 import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import cache
 from itertools import count
 from typing import Any, NoReturn, TypeVar
 
-from pydantic import ConfigDict, TypeAdapter, ValidationError
+import msgspec
+from msgspec import Struct
 
 from faultclock.errors import EventError, HarnessError, InputError, InternalError, SubjectError
 from faultclock.model._base import Value
@@ -223,20 +223,17 @@ def _end(parent: int, process: int, *ours: socket.socket | Spill) -> None:
             os.waitpid(process, 0)
 
 
-@cache
-def _schema(kind: Any) -> TypeAdapter[Any]:
-    return TypeAdapter(kind)
+def _validated(kind: type[Value], value: Any) -> Value:
+    return kind.model_validate(value)
 
 
 def _read(kind: type[T], data: bytes) -> T:
     try:
         answer = json.loads(data)
         if "error" not in answer:
-            # A type can be hashed, which mypy does not see.
-            value: T = _schema(kind).validate_python(answer["value"])  # type: ignore[arg-type]
-            return value
+            return msgspec.convert(answer["value"], kind, dec_hook=_validated)
         said, message, hint = (answer[name] for name in ("error", "message", "hint"))
-    except (ValueError, TypeError, KeyError, RecursionError, ValidationError) as error:
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise LostError(
             f"what the process of the subject handed over is no result: {type(error).__name__}"
         ) from error
@@ -261,11 +258,12 @@ class HostedBinding(Binding):
     host: Host
 
 
-class HostedSubject(Value):
-    """What is handed over of a subject that was loaded; see `Binding` and `Adopted`."""
+class HostedSubject(Struct, frozen=True, kw_only=True):
+    """What is handed over of a subject that was loaded; see `Binding` and `Adopted`.
 
-    # Both sides need its validator: it is built before they part.
-    model_config = ConfigDict(defer_build=False)
+    Attributes:
+        changed: what of Faultclock the subject has replaced while it was loaded; empty: nothing.
+    """
 
     id: str
     title: str
@@ -296,14 +294,13 @@ class HostedSubject(Value):
     given_requests: bool
     is_bound: bool
     changed: str
-    """What of Faultclock the subject has replaced while it was loaded; empty: nothing."""
 
     @classmethod
     def of(cls, adopted: Adopted, changed: str) -> HostedSubject:
         """Return what is handed over."""
         own = {name: getattr(adopted.binding, name) for name in _OF_BINDING}
         said = {name: getattr(adopted, name) for name in _OF_ADOPTED}
-        return cls.model_validate({**own, **said, "changed": changed})
+        return cls(**own, **said, changed=changed)
 
     def adopted(self, host: Host) -> Adopted:
         """Return the target as one that `host` has loaded."""

@@ -15,9 +15,11 @@ import select
 import signal
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from faultclock.model.trace.trace import EndingReason
 from faultclock.run.process.child import (
@@ -47,8 +49,7 @@ _END_LIMIT_S = 1.0
 _ENDED = "it ended"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hung:
+class Hung(Struct, frozen=True, kw_only=True):
     """The child did not end in time and was killed.
 
     Attributes:
@@ -63,8 +64,7 @@ class Hung:
     ending: EndingReason = "watchdog"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Died:
+class Died(Struct, frozen=True, kw_only=True):
     """The child ended without a result: killed by a signal, `os._exit`, or unpicklable.
 
     Attributes:

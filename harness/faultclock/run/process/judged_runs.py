@@ -11,9 +11,12 @@ One of these belongs to one process; it does not know how runs are made or which
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Generic, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from faultclock.model.report.coordinates import Coordinates, Unsteady
 from faultclock.model.report.finding import Finding, Judgement, Verdict, verdict_of
@@ -37,8 +40,7 @@ C = TypeVar("C")
 _SHARE_MIN, _SHARE_MAX = 2, 16
 
 
-@dataclass(frozen=True, slots=True)
-class Done(Generic[C]):
+class Done(Struct, Generic[C], frozen=True):
     """One run that was made and judged.
 
     Attributes:

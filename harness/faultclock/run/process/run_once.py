@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import time
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
+
+from msgspec.structs import replace
 
 from faultclock.model.scenario.scenario import Scenario
 from faultclock.run.execute import simulate

@@ -17,10 +17,11 @@ import signal
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import count, islice
 from types import TracebackType
 from typing import Any, Generic, ParamSpec, Protocol, Self, TypeVar
+
+from msgspec import Struct
 
 from faultclock.errors import InternalError
 from faultclock.run.process.lifeline import end_with
@@ -220,8 +221,7 @@ class Workers:
         executor.shutdown(cancel_futures=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk(Generic[T, R]):
+class Chunk(Struct, Generic[T, R], frozen=True):
     """Some items that one worker did, in their order.
 
     Attributes:

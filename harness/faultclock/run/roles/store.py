@@ -9,10 +9,11 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 from faultclock.model.duration import SECOND_NS
 from faultclock.model.scenario.disk_script import DiskScript, StoreArguments
@@ -38,8 +39,7 @@ _RESTART_NS = SECOND_NS
 _WRITES = ("write", "append", "write_slot")
 
 
-@dataclass(slots=True, kw_only=True)
-class StoreKept:
+class StoreKept(Struct, kw_only=True):
     """What outlives a process of the store. Plain data: it is pickled.
 
     Attributes:

@@ -17,9 +17,10 @@ import errno
 import os
 from _thread import get_ident
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from faultclock.model.scenario.disk_script import (
     DiskRule,
@@ -52,8 +53,7 @@ _utime = os.utime
 _scandir = os.scandir
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedCrash:
+class PlannedCrash(Struct, frozen=True, kw_only=True):
     """An act in which the process is killed.
 
     Attributes:

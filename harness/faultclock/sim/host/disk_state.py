@@ -17,8 +17,9 @@ Not modelled: pages of one file that reach the disk in another order than they w
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import Struct, field
 
 from faultclock.model.scenario.disk_script import FileSystem
 
@@ -30,8 +31,7 @@ Leaves = Literal["nothing", "part", "all"]
 _Change = tuple[int, bytes | None]
 
 
-@dataclass(slots=True)
-class FileBody:
+class FileBody(Struct):
     """The content of one file, whatever its name.
 
     Attributes:
@@ -81,8 +81,7 @@ class FileBody:
 _Names = dict[str, FileBody | None]
 
 
-@dataclass(slots=True, kw_only=True)
-class _NameChange:
+class _NameChange(Struct, kw_only=True):
     """One change of names. `body_changes` says how much of the body a replace takes with it."""
 
     kind: Literal["add", "drop", "move"]
@@ -96,8 +95,7 @@ class _NameChange:
         return any(folder_of(name) == folder for name in names)
 
 
-@dataclass(slots=True)
-class DiskState:
+class DiskState(Struct):
     """A folder, as programs see it and as it is on the disk.
 
     Attributes:

@@ -14,15 +14,15 @@ the folder, so the real one never changes.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 WORK, HOME, TEMPORARY, ELSEWHERE = "work", "home", "tmp", "elsewhere"
 #: Devices, and what the kernel says of itself: never files of a run.
 _NO_FILES = ("/dev/", "/proc/", "/sys/")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Overlay:
+class Overlay(Struct, frozen=True, kw_only=True):
     """How paths lead into the folder.
 
     Attributes:

@@ -11,9 +11,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from faultclock.sim.host.disk_state import DiskState, FileBody, folder_of
 from faultclock.sim.host.overlay import Overlay
@@ -23,8 +24,7 @@ _lstat = os.lstat
 _mkdir = os.mkdir
 
 
-@dataclass(slots=True)
-class Handle:
+class Handle(Struct):
     """An open file or folder.
 
     Attributes:

@@ -15,8 +15,9 @@ import errno
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from faultclock.sim.host.disk import Disk, current_disk
 from faultclock.sim.host.disk_file import open_descriptor
@@ -34,8 +35,7 @@ _os_ftruncate = os.ftruncate
 _os_unlink = os.unlink
 
 
-@dataclass(slots=True, eq=False)
-class Shared:
+class Shared(Struct, eq=False):
     """What the connections of this process share about one database.
 
     Attributes:
@@ -81,8 +81,7 @@ def shared_of(name: str, disk: Disk | None) -> Shared:
     return found
 
 
-@dataclass(slots=True, eq=False, kw_only=True)
-class OpenFile:
+class OpenFile(Struct, eq=False, kw_only=True):
     """A database, a journal or a log that one connection has open.
 
     Attributes:

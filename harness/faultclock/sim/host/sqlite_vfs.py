@@ -19,9 +19,10 @@ import os
 import sqlite3
 from collections.abc import Callable
 from ctypes import CFUNCTYPE, POINTER, Structure, c_char_p, c_double, c_int, c_int64, c_void_p
-from dataclasses import dataclass
 from functools import wraps
 from typing import Any
+
+from msgspec import Struct
 
 from faultclock.sim.host.disk import current_disk
 from faultclock.sim.host.sqlite_files import (
@@ -386,8 +387,7 @@ def _time(_vfs: Any, result: Any) -> int | None:
 # ---------------------------------------------------------------------- in and out
 
 
-@dataclass(frozen=True, slots=True)
-class _Registered:
+class _Registered(Struct, frozen=True):
     library: Any
     ours: _Vfs
     real: Any

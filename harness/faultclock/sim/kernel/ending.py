@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from faultclock.sim.kernel.clock import SECOND_NS
 
@@ -19,8 +20,7 @@ EndingReason = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class Limits(Struct, frozen=True, kw_only=True):
     """Where a run is ended by force.
 
     Attributes:
@@ -34,8 +34,7 @@ class Limits:
     events_per_instant_max: int = 100_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ending:
+class Ending(Struct, frozen=True, kw_only=True):
     """How a run ended.
 
     Attributes:

@@ -6,23 +6,22 @@ behaviour and know neither sockets nor the clock.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 #: Linux gives up on an unanswered connect after 6 retransmissions of its first packet
 #: (`tcp_syn_retries`, ip-sysctl documentation): 1+2+4+8+16+32+64 seconds.
 CONNECT_GIVE_UP_NS = 127_000_000_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Resolve:
+class Resolve(Struct, frozen=True, kw_only=True):
     """The name has an address, known after `delay_ns` (0 or more)."""
 
     delay_ns: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResolveFails:
+class ResolveFails(Struct, frozen=True, kw_only=True):
     """The name has no address (or none just now), known after `delay_ns`.
 
     Attributes:
@@ -34,25 +33,21 @@ class ResolveFails:
     temporary: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Accept:
+class Accept(Struct, frozen=True, kw_only=True):
     """The connection stands one round trip and `delay_ns` later, if a service listens."""
 
     delay_ns: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Refuse:
+class Refuse(Struct, frozen=True, kw_only=True):
     """The far host answers with a reset: ECONNREFUSED after one round trip."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unreachable:
+class Unreachable(Struct, frozen=True, kw_only=True):
     """A router answers that there is no way: EHOSTUNREACH after one round trip."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Blackhole:
+class Blackhole(Struct, frozen=True, kw_only=True):
     """Nobody answers: the client's own deadline fires, or ETIMEDOUT after 127 s."""
 
 

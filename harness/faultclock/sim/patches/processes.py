@@ -15,8 +15,9 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, NoReturn
+
+from msgspec import Struct
 
 from faultclock.sim.host.process_files import reading_end, writing_end
 from faultclock.sim.host.processes import Child, InputPipe, OutputPipe, Processes, current_processes
@@ -41,8 +42,7 @@ _OWN_OUTPUT = (1, 2)
 _INTO_A_FILE = "the output of a simulated program into a file"
 
 
-@dataclass(slots=True)
-class _Program:
+class _Program(Struct):
     """What a simulated Popen keeps on itself, under `_STATE`."""
 
     processes: Processes

@@ -6,8 +6,9 @@ Descriptions only. The installer applies them once and takes them back exactly.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from faultclock.sim.kernel.actors import current
 from faultclock.sim.kernel.escapes import refuse
@@ -15,8 +16,7 @@ from faultclock.sim.kernel.escapes import refuse
 Function = Callable[..., Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Patch:
+class Patch(Struct, frozen=True):
     """One replacement.
 
     Attributes:

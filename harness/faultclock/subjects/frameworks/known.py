@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
+
+from msgspec import Struct, field
 
 from faultclock.model.scenario.tool_script import ToolScript
 from faultclock.subjects.foreign import Export
@@ -28,8 +29,7 @@ class Framework(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class Known(Struct, frozen=True, kw_only=True):
     """The agents of one framework.
 
     Attributes:

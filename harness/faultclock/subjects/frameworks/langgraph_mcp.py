@@ -9,13 +9,13 @@ from __future__ import annotations
 import inspect
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import ExitStack, asynccontextmanager, contextmanager
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
 from langchain_core.tools import BaseTool
 from langgraph.pregel import Pregel
+from msgspec.structs import replace
 
 from faultclock.errors import SubjectError
 from faultclock.model.scenario.service_host import ServiceHost

@@ -12,9 +12,10 @@ import shlex
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from faultclock.errors import SubjectError
 from faultclock.model.scenario.mcp_server import McpServer
@@ -25,8 +26,7 @@ from faultclock.subjects.frameworks.own_tools import own_tool
 _USUAL_PORTS = (None, 80, 443)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class McpClient:
+class McpClient(Struct, frozen=True, kw_only=True):
     """One MCP server of an agent, as the agent names it.
 
     Attributes:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from faultclock.model.trace.event_fields import EventFields
 from faultclock.model.trace.event_shapes import Call, Flag, MaybeText, Number, Text, UseError, maybe
@@ -47,8 +48,7 @@ LANES = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EventKind:
+class EventKind(Struct, frozen=True, kw_only=True):
     """One kind of event.
 
     Attributes:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Annotated, Any, NotRequired
 
+from msgspec.structs import replace
 from pydantic import Field
 
 from faultclock.model._base import Sha256

@@ -7,8 +7,9 @@ of an exception class; what a shape cannot show is not judged.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from faultclock.model.error_model.error_model import AudienceRule, ErrorModel
 from faultclock.model.trace.trace import TraceEvent
@@ -20,8 +21,7 @@ from faultclock.oracle.wire.attempts import Request
 from faultclock.oracle.words import excerpt
 
 
-@dataclass(frozen=True, slots=True)
-class _Channel:
+class _Channel(Struct, frozen=True):
     """The events by which an audience is spoken to, and the field that it sees of them."""
 
     kind: str

@@ -7,7 +7,8 @@ execution is not tried again, and a code that the contract does not name is term
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from faultclock.model.duration import format_duration
 from faultclock.model.error_model.error_model import ErrorModel

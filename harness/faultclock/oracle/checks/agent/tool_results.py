@@ -15,7 +15,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from faultclock.model.error_model.error_model import AudienceRule, ErrorModel
 from faultclock.model.scenario.tool_script import ToolScript

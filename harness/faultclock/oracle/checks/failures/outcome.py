@@ -8,7 +8,8 @@ step: back to the coder, past what needs the failed node, or a session that can 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.error_model.failure_rules import Consequence
@@ -34,8 +35,7 @@ _FURTHER = "Which nodes go on depends on the failed one, and on those that need 
 _BACK = "the work goes back to the coder, before anything is run again"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Left:
+class _Left(Struct, frozen=True, kw_only=True):
     """A failure that was left in the end, and the consequence that the model has for it."""
 
     history: History

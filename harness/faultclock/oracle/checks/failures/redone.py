@@ -6,7 +6,8 @@ Anything else is not done again at all. The attempts of a request are judged by 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from faultclock.model.duration import format_duration
 from faultclock.model.error_model.error_model import ErrorModel
@@ -133,8 +134,7 @@ def _not_as_its_class(
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Waited:
+class Waited(Struct, frozen=True, kw_only=True):
     """The wait between a failure and the act that did it again.
 
     Attributes:

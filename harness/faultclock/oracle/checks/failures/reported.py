@@ -9,10 +9,11 @@ results of tools `tools.told` looks for that where the error model has rules for
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import combinations
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from faultclock.model.error_model.error_model import AudienceRule, ErrorModel
 from faultclock.model.error_model.failure_rules import FieldRule, KeptRule, TellingRule
@@ -39,8 +40,7 @@ _Lack = tuple[str, str, Sequence[_Seen], str]
 # ---------------------------------------------------------------------- the model
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Told:
+class _Told(Struct, frozen=True, kw_only=True):
     """What the model got about a failure; None where the request has no such result."""
 
     failure: Failure

@@ -11,8 +11,10 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from itertools import takewhile
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.finish_reasons import is_usual_end
@@ -46,8 +48,7 @@ _ENDS = {
 _SEVERE = ("filtered", "paused", "refused")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Reply:
+class _Reply(Struct, frozen=True, kw_only=True):
     """What a call returned, and the request that it is the answer of."""
 
     call: Call

@@ -7,8 +7,9 @@ ValueError from a date, a KeyError from a body.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import combinations, takewhile
+
+from msgspec import Struct
 
 from faultclock.model.duration import format_duration
 from faultclock.model.error_model.error_model import ErrorModel
@@ -54,8 +55,7 @@ _NEVER = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Raised:
+class Raised(Struct, frozen=True, kw_only=True):
     """A call that ended with an error.
 
     Attributes:

@@ -25,7 +25,8 @@ subject would be unlucky in all its runs, not from run to run.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from faultclock.model.duration import format_duration
 from faultclock.model.error_model.error_model import ErrorModel
@@ -48,8 +49,7 @@ from faultclock.oracle.retries.predict import Ruling
 SEEDS_FOR_SHAPE = 16
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Sample:
+class _Sample(Struct, frozen=True, kw_only=True):
     policy: str
     retry_number: int
     waited_ns: int
@@ -87,8 +87,7 @@ class _Sample:
         return f"{deviation * self.jitter.percent:+.1f} %"
 
 
-@dataclass(slots=True)
-class _Alike:
+class _Alike(Struct):
     """The waits before the same retry under one policy."""
 
     first: _Sample
@@ -96,8 +95,7 @@ class _Alike:
     varies: bool = False
 
 
-@dataclass(slots=True)
-class _Spread:
+class _Spread(Struct):
     """The waits of one policy, as far as it has to be known of them."""
 
     first: _Sample

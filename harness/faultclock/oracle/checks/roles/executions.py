@@ -8,9 +8,10 @@ request belongs to the only ask of its call; where there are several, it is unkn
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
+
+from msgspec import Struct
 
 from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.error_model.role_rules import ToolRules
@@ -25,8 +26,7 @@ from faultclock.oracle.wire.signals import Classification, classify
 tool_check = partial(check, role="tool", section="tools")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ask:
+class Ask(Struct, frozen=True, kw_only=True):
     """One thing that a tool asked its service, with all attempts at it."""
 
     attempts: tuple[Attempt, ...]
@@ -42,8 +42,7 @@ class Ask:
         return None if seen is None or seen.pair is None else str(seen)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolRun:
+class ToolRun(Struct, frozen=True, kw_only=True):
     """One call of a tool under test.
 
     Attributes:

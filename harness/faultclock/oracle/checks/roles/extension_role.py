@@ -8,9 +8,11 @@ fail, too; a phase that was cancelled is judged by that alone.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from faultclock.model.duration import format_duration
 from faultclock.model.error_model.error_model import ErrorModel
@@ -27,8 +29,7 @@ _check = partial(check, role="extension", section="extensions")
 Due = Literal["works", "refused", "bad_config", "may_fail", "cancelled", "open"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class Step(Struct, frozen=True, kw_only=True):
     """One phase that was asked for, and that ended.
 
     Attributes:

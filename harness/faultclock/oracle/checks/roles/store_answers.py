@@ -7,7 +7,8 @@ Which check a wrong answer is charged to, and in which words, stands in `store_r
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from faultclock.model.error_model.error_model import AudienceRule
 from faultclock.oracle.checks.roles.store_registers import (
@@ -33,8 +34,7 @@ _DRIFT = "Session/ManifestDrift"
 _MISMATCH = "Session/ResumeMismatch"
 
 
-@dataclass(frozen=True, slots=True)
-class Wrong:
+class Wrong(Struct, frozen=True):
     """A wrong answer: what is wrong, the call that shows it, more events, what the words name."""
 
     what: str

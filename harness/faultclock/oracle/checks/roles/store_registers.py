@@ -8,7 +8,8 @@ judged here: this says which answers would be right.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from faultclock.model.trace.trace import TraceEvent
 from faultclock.oracle.wire.attempts import Call
@@ -42,8 +43,7 @@ def written_by(write: Call) -> str:
     return str(write.start.value_sha256)
 
 
-@dataclass(slots=True)
-class Register:
+class Register(Struct):
     """A manifest or a slot.
 
     Attributes:
@@ -94,8 +94,7 @@ class Register:
         self.maybe.clear()
 
 
-@dataclass(slots=True)
-class Journal:
+class Journal(Struct):
     """The journal of one session.
 
     Attributes:
@@ -129,8 +128,7 @@ class Journal:
 Kept = Register | Journal
 
 
-@dataclass(slots=True, kw_only=True)
-class StoreState:
+class StoreState(Struct, kw_only=True):
     """What is known of a store after some of its calls.
 
     Attributes:

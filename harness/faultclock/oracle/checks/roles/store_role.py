@@ -6,7 +6,7 @@ that was never written to atomicity, and so on. `store_answers` finds them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.scenario.scenario import StoreScenario
@@ -17,8 +17,7 @@ from faultclock.oracle.checks.roles.store_registers import StoreState, said_by
 from faultclock.oracle.facts.history import History, once
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
+class _Row(Struct, frozen=True):
     """A kind of wrong answer: the check that it is charged to, and the words for it."""
 
     check: str

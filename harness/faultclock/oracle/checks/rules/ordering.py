@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from faultclock.model.error_model.error_model import ErrorModel, OrderingRule
 from faultclock.model.error_model.ordering import kinds_of
@@ -49,8 +51,7 @@ def checks(model: ErrorModel, code: Sequence[Check] = ()) -> tuple[Check, ...]:
     return (*own, *(_check(id_, part, results) for id_, part in parts.items()))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Ready:
+class _Ready(Struct, frozen=True, kw_only=True):
     """The rules that apply to a trace.
 
     Attributes:

@@ -13,8 +13,9 @@ not applicable either.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.error_model.event_sets import EventPattern, EventRef, Events, resolved

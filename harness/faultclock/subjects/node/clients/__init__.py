@@ -13,16 +13,16 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from faultclock.subjects.registry import SubjectEntry
 
 _PACKAGES = "node_modules"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeClient:
+class NodeClient(Struct, frozen=True, kw_only=True):
     """A client for Node.
 
     Attributes:

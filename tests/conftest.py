@@ -6,7 +6,6 @@ does on a terminal: what ignores it (`nohup`, a job in the background of a scrip
 every process that it starts.
 
 What is collected stays to the end: no search for garbage looks at it, and there are fewer of them.
-It lies in huge pages, so that a fork has little to copy.
 The tests as pytest compiles them are kept for the next time, also where PYTHONDONTWRITEBYTECODE is
 set: that goes on to hold for the subjects, which are written anew with every test.
 
@@ -44,11 +43,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 def pytest_collection_finish() -> None:
     """Leave what was collected out of every search for garbage from here on."""
-    from tests.warm.pages import move_to_huge_pages
-
     gc.collect()
     gc.freeze()
-    move_to_huge_pages()
     sys.dont_write_bytecode = _writes_nothing
 
 

@@ -34,7 +34,7 @@ TODAY = date(2026, 11, 22)
 SCENARIOS = ("provider-transient/bad-key", "rate-limits/retry-after-integer")
 #: A subject of somebody's own, in a file: the reference under another name.
 ADAPTER = """\
-from msgspec.structs import replace
+from dataclasses import replace
 
 from faultclock.agents.adapter import reference
 

@@ -18,7 +18,7 @@ from tests.cli.command_line import faultclock
 
 #: An adapter that really never asks for a stream, and says so.
 _NO_STREAMS = """
-from msgspec.structs import replace
+from dataclasses import replace
 
 from faultclock import provider_adapter
 from faultclock.agents.adapter import converse

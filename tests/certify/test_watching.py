@@ -16,7 +16,7 @@ from tests.certify.small import frozen, made_in
 
 BEGIN = """\
 import sys
-from msgspec.structs import replace
+from dataclasses import replace
 from pathlib import Path
 
 from faultclock.agents.adapter import reference

@@ -109,9 +109,9 @@ def test_help_imports_nothing_that_takes_time() -> None:
 #: How many modules a command imports at most.
 _SCENARIO = "rate-limits/retry-after-integer"
 _IMPORTED = {
-    ("--version",): 118,
-    ("run", _SCENARIO, "--subject", "reference", "--jobs", "1", "--quiet"): 869,
-    ("check", "reference", "--only", _SCENARIO, "--jobs", "1", "--quiet"): 895,
+    ("--version",): 133,
+    ("run", _SCENARIO, "--subject", "reference", "--jobs", "1", "--quiet"): 876,
+    ("check", "reference", "--only", _SCENARIO, "--jobs", "1", "--quiet"): 902,
 }
 #: What takes longest to import, and what of it no run can do without.
 _NEEDED = {"asyncio", "pydantic", "simpy", "yaml"}

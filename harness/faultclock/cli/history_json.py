@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Any
 
 from msgspec import to_builtins
-from msgspec.structs import asdict
 
 from faultclock.history.findings import FlakySubject, History
+from faultclock.model._base import Value
 from faultclock.model.report.token import token_of
 
 _FORMAT = 1
@@ -27,14 +28,11 @@ def history_json(history: History) -> str:
 
 
 def _flaky(item: FlakySubject) -> dict[str, Any]:
-    fields = {
-        name: value
-        for name, value in asdict(item).items()
-        if name not in ("coordinates", "is_current")
-    }
+    fields = to_builtins(item, enc_hook=partial(Value.model_dump, mode="json"))
+    coordinates, current = fields.pop("coordinates"), fields.pop("is_current")
     return {
         **fields,
-        "current": item.is_current,
-        "coordinates": item.coordinates.model_dump(mode="json"),
+        "current": current,
+        "coordinates": coordinates,
         "token": token_of(item.coordinates),
     }

@@ -126,7 +126,7 @@ def test_a_run_that_is_there_twice_is_seen(hardened: Level) -> None:
     entry = next(item for item in made.evidence.traces if item.name == NAME)
     again = entry.model_copy(update={"name": "again"})
     evidence = made.evidence.model_copy(update={"traces": (*made.evidence.traces, again)})
-    level = dataclasses.replace(hardened, gathered=dataclasses.replace(made, evidence=evidence))
+    level = dataclasses.replace(hardened, gathered=replace(made, evidence=evidence))
     found = judged_with(level, again=hardened.traces[NAME])
     assert "another trace is of the same run" in [item.because for item in found.misfits]
 
@@ -140,9 +140,7 @@ def test_a_crash_that_was_not_swept_is_seen(level_of: Callable[[str, LevelName],
     assert len(swept) == 15
     fewer = tuple(item for item in made.evidence.traces if item is not swept[0])
     evidence = made.evidence.model_copy(update={"traces": fewer})
-    found = judged_with(
-        dataclasses.replace(level, gathered=dataclasses.replace(made, evidence=evidence))
-    )
+    found = judged_with(dataclasses.replace(level, gathered=replace(made, evidence=evidence)))
     assert any("crash points were not swept" in item.because for item in found.misfits)
 
 
@@ -153,7 +151,5 @@ def test_a_crash_that_nobody_asked_for_is_seen(
     level = level_of("reference-store", "hardened")
     made = level.gathered
     evidence = made.evidence.model_copy(update={"level": "full"})
-    found = judged_with(
-        dataclasses.replace(level, gathered=dataclasses.replace(made, evidence=evidence))
-    )
+    found = judged_with(dataclasses.replace(level, gathered=replace(made, evidence=evidence)))
     assert "the set has no crash there" in [item.because for item in found.misfits]

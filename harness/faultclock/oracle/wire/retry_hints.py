@@ -237,8 +237,7 @@ def _own(headers: Mapping[str, str], retry_delay: str | None) -> Iterator[Hint]:
 
 def _resets(headers: Mapping[str, str], now_ns: int) -> Iterator[Hint]:
     for name, text in headers.items():
-        match = _RESET.fullmatch(name)
-        if match is None or not _is_used_up(headers, name):
+        if "reset" not in name or not _RESET.fullmatch(name) or not _is_used_up(headers, name):
             continue
         wait_ns = _reset_ns(text.strip(), now_ns)
         if wait_ns is not None:

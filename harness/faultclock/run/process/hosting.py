@@ -223,8 +223,8 @@ def _end(parent: int, process: int, *ours: socket.socket | Spill) -> None:
             os.waitpid(process, 0)
 
 
-def _validated(kind: type[Value], value: Any) -> Value:
-    return kind.model_validate(value)
+def _validated(kind: Any, value: Any) -> Any:
+    return kind.model_validate(value) if issubclass(kind, Value) else kind(value)
 
 
 def _read(kind: type[T], data: bytes) -> T:

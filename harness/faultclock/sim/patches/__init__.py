@@ -13,6 +13,10 @@ from faultclock.sim.patches.wall_clock import WallClock  # isort: skip
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
+from types import ModuleType
 
 from faultclock.errors import InternalError
 from faultclock.sim.kernel.actors import current
@@ -37,6 +41,43 @@ __all__ = ["WallClock", "install", "install_late", "installed", "uninstall"]
 
 _installation: Installation | None = None
 _late: set[str] = set()
+#: Libraries that are patched as soon as they are there, and what has their patches.
+_NAMED = {name: named for named in (by_name, in_order, databases) for name in named.MODULES}
+
+
+class _JustImported(MetaPathFinder):
+    """Patches a library at its first import, which may be in the middle of a run."""
+
+    def __init__(self) -> None:
+        self._finds = False
+        #: What is only half there.
+        self.pending: set[str] = set()
+
+    def find_spec(self, fullname: str, *_: object) -> ModuleSpec | None:
+        if fullname not in _NAMED or self._finds:
+            return None
+        self._finds = True
+        try:
+            spec = find_spec(fullname)
+        finally:
+            self._finds = False
+        if spec is not None and spec.loader is not None:
+            execute = spec.loader.exec_module
+
+            def exec_module(module: ModuleType) -> None:
+                self.pending.add(fullname)
+                try:
+                    execute(module)
+                finally:
+                    self.pending.discard(fullname)
+                if _installation is not None:
+                    install_late()
+
+            spec.loader.exec_module = exec_module  # type: ignore[method-assign]
+        return spec
+
+
+_just_imported = _JustImported()
 
 
 def install() -> None:
@@ -60,17 +101,17 @@ def install() -> None:
         )
     )
     refusals.arm()
+    sys.meta_path.insert(0, _just_imported)
     install_late()
 
 
 def install_late() -> None:
     """Patch libraries that were imported since; called at the start of each run."""
     assert _installation is not None
-    for named in (by_name, in_order, databases):
-        for name in named.MODULES:
-            if name in sys.modules and name not in _late:
-                _late.add(name)
-                _installation.apply(named.patches_of(name))
+    for name, named in _NAMED.items():
+        if name in sys.modules and name not in _late | _just_imported.pending:
+            _late.add(name)
+            _installation.apply(named.patches_of(name))
 
 
 def uninstall() -> None:
@@ -85,6 +126,7 @@ def uninstall() -> None:
     if current() is not None:
         raise InternalError("patches cannot be taken back inside a run")
     refusals.disarm()
+    sys.meta_path.remove(_just_imported)
     databases.leave()
     _installation.take_back()
     _installation = None

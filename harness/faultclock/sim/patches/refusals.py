@@ -134,8 +134,9 @@ def disarm() -> None:
     _armed = False
 
 
-def _audit(event: str, args: tuple[Any, ...]) -> None:
-    if event not in _LOOKED_AT or not _armed:
+def _audit(event: str, args: tuple[Any, ...], looked_at: frozenset[str] = _LOOKED_AT) -> None:
+    # While the interpreter ends there are events, and no globals.
+    if event not in looked_at or not _armed:
         return
     if event in _REFUSED_EVENTS:
         if current() is not None:

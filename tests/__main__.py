@@ -1,0 +1,109 @@
+"""`python -m tests`: runs all tests, each folder of them in a process of its own, some at once.
+
+A run of a subject forks, and a fork copies a table of all pages. In a process that has imported
+every framework that is tested, that takes longer than most of the runs. So a process has what one
+folder needs, and each file is read by one of them.
+
+Options that are not its own go to each pytest: `python -m tests --jobs 2 -x`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
+
+from msgspec import Struct
+
+_TESTS = Path(__file__).parent
+#: Those that take longest begin first, so that no core is idle while another one has much to do.
+_LONGEST = ("run", "cli", "docs", "subjects/frameworks", "subjects/node", "scenarios", "certify")
+#: Folders whose libraries cannot stand beside those of the others: the environment that has them,
+#: and what replaces the options of `pyproject.toml` there.
+_APART = {"clients_openai2": "openai2"}
+_APART_OPTIONS = ("-o", "addopts=-ra --import-mode=importlib")
+_COUNTED = re.compile(r"(\d+) (passed|failed|error|skipped|xfailed|xpassed)")
+#: What pytest ends with where a folder has tests and the options choose none of them.
+_NONE_CHOSEN = 5
+
+
+class Folder(Struct, frozen=True):
+    """What became of the tests of one folder.
+
+    Attributes:
+        code: that pytest ended with.
+        output: of pytest, line by line; the last one says how many there were.
+    """
+
+    name: str
+    code: int
+    output: list[str]
+    took_s: float
+
+    def __str__(self) -> str:
+        return f"tests/{self.name}: {self.output[-1].strip('= ')}"
+
+    def shown(self) -> list[str]:
+        """Return the lines that somebody has to see."""
+        if self.code not in (0, _NONE_CHOSEN):
+            return [*self.output[:-1], str(self)]
+        return [*(line for line in self.output if line.startswith("SKIPPED")), str(self)]
+
+
+def folders() -> list[str]:
+    """Return the folders that have tests, those that take longest first."""
+    found = {path.parent.relative_to(_TESTS).as_posix() for path in _TESTS.rglob("test_*.py")}
+    return [*_LONGEST, *sorted(found - set(_LONGEST))]
+
+
+def run(name: str, options: Sequence[str]) -> Folder:
+    """Run the tests of a folder, without those of the folders below it."""
+    began_s = time.monotonic()
+    python, own = sys.executable, list(options)
+    if name in _APART:
+        python = f"{sys.prefix}/{_APART[name]}/bin/python"
+        own = [*_APART_OPTIONS, *options]
+    files = sorted(str(path) for path in (_TESTS / name).glob("test_*.py"))
+    done = subprocess.run(
+        [python, "-m", "pytest", "-q", *own, *files],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    lines = done.stdout.rstrip().splitlines() or ["nothing was said"]
+    return Folder(name, done.returncode, lines, time.monotonic() - began_s)
+
+
+def main() -> int:
+    """Run all, and say which fail and how many there were."""
+    parser = argparse.ArgumentParser(prog="python -m tests", description=__doc__)
+    parser.add_argument("--jobs", type=int, default=(os.cpu_count() or 1) + 1, help="at once")
+    parser.add_argument("--times", action="store_true", help="say how long each folder took")
+    asked, options = parser.parse_known_args()
+    counts: Counter[str] = Counter()
+    broken: list[Folder] = []
+    with ThreadPoolExecutor(asked.jobs) as pool:
+        for future in as_completed([pool.submit(run, it, options) for it in folders()]):
+            folder = future.result()
+            counts.update({what: int(number) for number, what in _COUNTED.findall(str(folder))})
+            if folder.code not in (0, _NONE_CHOSEN):
+                broken.append(folder)
+            took = [f"{folder.took_s:.0f} s"] if asked.times else []
+            sys.stdout.write("\n".join([*folder.shown(), *took, ""]))
+            sys.stdout.flush()
+    lines = [f"failed: {folder}" for folder in sorted(broken, key=lambda it: it.name)]
+    lines += [", ".join(f"{number:,} {what}" for what, number in sorted(counts.items()))]
+    sys.stdout.write("\n".join([*lines, ""]))
+    return 1 if broken or not counts["passed"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

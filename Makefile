@@ -6,7 +6,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 JOBS ?= 2
-# Workers of pytest. Some tests wait for real time or for a process: another worker fills the cores.
+# Processes of pytest. Some tests wait for real time or for a process: another one fills the cores.
 TESTERS ?= $(shell expr $(JOBS) + 1)
 SOAK ?= 10000
 HOSTILE ?= 10000
@@ -53,7 +53,7 @@ REFUSED := openai-sync openai-async openai-agent
 CERTIFICATES := reports/certificates
 
 .DEFAULT_GOAL := help
-.PHONY: help demo certify test check format lint types tests tests-here tests-apart pythons afk soak ledger ledger-diff mutate field-report real-systems frameworks hostile bench bench-compare lock clean FORCE
+.PHONY: help demo certify test check format lint types tests pythons afk soak ledger ledger-diff mutate field-report real-systems frameworks hostile bench bench-compare lock clean FORCE
 .DELETE_ON_ERROR:
 
 help: ## say what there is
@@ -98,15 +98,7 @@ types: $(VENV)/.dev
 tests: $(VENV)/.dev $(VENV)/.openai2 $(VENV)/.node
 	@# Hundreds of tests start an interpreter; where nothing may be written, each would compile it all.
 	$(BIN)/python -m compileall -q harness/faultclock
-	@# Those of the second environment take one core for a minute: they run beside the others.
-	@$(MAKE) --no-print-directory -j2 tests-here tests-apart
-
-tests-here:
-	@# Each worker begins with a part of its own, so what a file makes once is seldom made twice.
-	$(BIN)/python -m pytest -n $(TESTERS) --dist worksteal -q
-
-tests-apart:
-	$(VENV2)/bin/python -m pytest -o 'addopts=-ra --import-mode=importlib' -q tests/clients_openai2
+	$(BIN)/python -m tests --jobs $(TESTERS)
 
 soak: $(VENV)/.dev ## make 10,000 runs twice, in two interpreters, and compare every byte (SOAK=200 is a short one)
 	$(BIN)/python -m tests.soak $(SOAK) -o reports/soak

@@ -1,4 +1,4 @@
-"""What all tests share: how hypothesis works here, and a folder for what is made once.
+"""What all tests share: how hypothesis works here, and what is read once.
 
 No deadline per example, because a loaded machine is not a defect, and the same examples each
 time, because a suite that fails now and then is soon ignored. An interrupt ends a process, as it
@@ -9,7 +9,7 @@ What is collected stays to the end: no search for garbage looks at it, and there
 The tests as pytest compiles them are kept for the next time, also where PYTHONDONTWRITEBYTECODE is
 set: that goes on to hold for the subjects, which are written anew with every test.
 
-A shipped scenario is read once by each worker, and again when its file has changed.
+A shipped scenario is read once by each process, and again when its file has changed.
 
 Each event that a test's run records is held to the catalogue of event kinds, once for each set of
 fields and types that it has.
@@ -18,11 +18,9 @@ fields and types that it has.
 from __future__ import annotations
 
 import gc
-import os
 import signal
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -32,7 +30,7 @@ from hypothesis import settings
 settings.register_profile("faultclock", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("faultclock")
 
-# To collect 13,000 tests and the modules that they import makes two million objects.
+# To collect tests and the modules that they import makes a million objects.
 gc.set_threshold(50_000)
 _writes_nothing, sys.dont_write_bytecode = sys.dont_write_bytecode, False
 
@@ -46,16 +44,6 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     sys.dont_write_bytecode = _writes_nothing
-
-
-@pytest.fixture(scope="session")
-def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder that the workers of this session share, and no other session."""
-    own = tmp_path_factory.getbasetemp()
-    # Workers have theirs side by side in that of the session.
-    folder = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "shared"
-    folder.mkdir(exist_ok=True)
-    return folder
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -5,12 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from functools import partial
 from pathlib import Path
 
 import pytest
-
-from tests.warm.once import made_once
 
 SCENARIOS = (
     "rate-limits/fifty-clients-desynchronise",
@@ -84,12 +81,9 @@ Outputs = dict[str, tuple[str, str]]
 
 
 @pytest.fixture(scope="module")
-def outputs(shared_folder: Path) -> Outputs:
-    """What two processes print, which are started once for all workers."""
-    first, second = (
-        made_once(shared_folder, f"{__name__} {seed}", partial(printed, seed)).split(_BETWEEN)
-        for seed in ("1", "31337")
-    )
+def outputs() -> Outputs:
+    """What two processes print, which are started once."""
+    first, second = (printed(seed).split(_BETWEEN) for seed in ("1", "31337"))
     return dict(zip(PROGRAMS, zip(first, second, strict=True), strict=True))
 
 

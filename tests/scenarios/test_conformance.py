@@ -18,7 +18,6 @@ import pytest
 from faultclock.load.error_model import load_error_model, model_ids
 from tests.cli.process import process
 from tests.warm.listing import all_scenarios
-from tests.warm.once import made_once
 
 #: Subjects that conform: id, role, and the model by which they do.
 REFERENCES = [
@@ -50,21 +49,16 @@ Reports = Callable[..., dict[str, Any]]
 
 
 @pytest.fixture(scope="module")
-def report_of(shared_folder: Path) -> Reports:
-    """Return how a report is had: of each run but one is made, by whichever worker."""
+def report_of() -> Reports:
+    """Return how a report is had: of each but one is made."""
 
     @cache
     def report_of(*words: str, subject: str) -> dict[str, Any]:
         # Its runs may share a process: what each leaves behind is another test's question.
         options = ("--subject", subject, "--json", "-", "--quiet", "--inline")
-        command = ("run", *words, *options)
-
-        def made() -> str:
-            done = process(Path.cwd(), *command)
-            assert done.stdout, done.stderr
-            return done.stdout
-
-        report: dict[str, Any] = json.loads(made_once(shared_folder, repr(command), made))
+        done = process(Path.cwd(), "run", *words, *options)
+        assert done.stdout, done.stderr
+        report: dict[str, Any] = json.loads(done.stdout)
         return report
 
     return report_of

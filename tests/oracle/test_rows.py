@@ -148,3 +148,8 @@ def test_a_part_of_a_check_needs_a_simulated_run(model: ErrorModel) -> None:
     outcome = check.outcome(history, model)
     assert (outcome.violations, outcome.judged) == ([], {})
     assert outcome.reason == "it needs a simulated run"
+    # What is ready for traces in real time is not used for others.
+    simulated = check.outcome(History(trace), model)
+    (fresh,) = checks(with_rules(model, NO_LS, NO_RM))
+    assert simulated == fresh.outcome(History(trace), model)
+    assert simulated.violations

@@ -6,8 +6,8 @@ import pytest
 
 from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.report.finding import Finding, Verdict, verdict_of
-from faultclock.model.trace.trace import WALL_EPOCH_NS, TimeBase
-from faultclock.oracle.judge import Judge, judge, judge_seeds
+from faultclock.model.trace.trace import WALL_EPOCH_NS
+from faultclock.oracle.judge import judge, judge_seeds
 from faultclock.oracle.wire.timing import MEASUREMENT_NS
 from tests.oracle.trace_builder import TraceBuilder
 
@@ -231,16 +231,3 @@ def test_only_virtual_time_can_be_certified() -> None:
     """A trace in real time can never be had again."""
     assert TraceBuilder().build().is_virtual
     assert not real().build().is_virtual
-
-
-@pytest.mark.parametrize("bases", [("virtual", "wall"), ("wall", "virtual")])
-def test_one_judge_judges_traces_of_both_times_as_one_judge_each_does(
-    model: ErrorModel, bases: tuple[TimeBase, ...]
-) -> None:
-    """What it has made ready for one kind of trace is not used for the other."""
-    traces = [
-        TraceBuilder(time_base=base, role="runtime").start().good().returns().build()
-        for base in bases
-    ]
-    one = Judge(model)
-    assert [one.judge(trace) for trace in traces] == [Judge(model).judge(trace) for trace in traces]

@@ -14,7 +14,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -27,7 +26,7 @@ _TESTS = Path(__file__).parent
 _LONGEST = ("run", "cli", "docs", "subjects/frameworks", "subjects/node", "scenarios", "certify")
 #: Folders whose libraries cannot stand beside those of the others: the environment that has them,
 #: and what replaces the options of `pyproject.toml` there.
-_APART = {"clients_openai2": "openai2"}
+APART = {"clients_openai2": "openai2"}
 _APART_OPTIONS = ("-o", "addopts=-ra --import-mode=importlib")
 _COUNTED = re.compile(r"(\d+) (passed|failed|error|skipped|xfailed|xpassed)")
 #: What pytest ends with where a folder has tests and the options choose none of them.
@@ -39,22 +38,27 @@ class Folder(Struct, frozen=True):
 
     Attributes:
         code: that pytest ended with.
-        output: of pytest, line by line; the last one says how many there were.
+        output: of pytest, line by line; the last one says how many there were, and how long.
     """
 
     name: str
     code: int
     output: list[str]
-    took_s: float
 
     def __str__(self) -> str:
         return f"tests/{self.name}: {self.output[-1].strip('= ')}"
 
+    @property
+    def is_well(self) -> bool:
+        """Whether none of its tests failed; it may be that none was chosen."""
+        return self.code in (0, _NONE_CHOSEN)
+
     def shown(self) -> list[str]:
         """Return the lines that somebody has to see."""
-        if self.code not in (0, _NONE_CHOSEN):
-            return [*self.output[:-1], str(self)]
-        return [*(line for line in self.output if line.startswith("SKIPPED")), str(self)]
+        seen = self.output[:-1]
+        if self.is_well:
+            seen = [line for line in seen if line.startswith("SKIPPED")]
+        return [*seen, str(self)]
 
 
 def folders() -> list[str]:
@@ -65,10 +69,9 @@ def folders() -> list[str]:
 
 def run(name: str, options: Sequence[str]) -> Folder:
     """Run the tests of a folder, without those of the folders below it."""
-    began_s = time.monotonic()
     python, own = sys.executable, list(options)
-    if name in _APART:
-        python = f"{sys.prefix}/{_APART[name]}/bin/python"
+    if name in APART:
+        python = f"{sys.prefix}/{APART[name]}/bin/python"
         own = [*_APART_OPTIONS, *options]
     files = sorted(str(path) for path in (_TESTS / name).glob("test_*.py"))
     done = subprocess.run(
@@ -79,30 +82,34 @@ def run(name: str, options: Sequence[str]) -> Folder:
         check=False,
     )
     lines = done.stdout.rstrip().splitlines() or ["nothing was said"]
-    return Folder(name, done.returncode, lines, time.monotonic() - began_s)
+    return Folder(name, done.returncode, lines)
+
+
+def together(done: Sequence[Folder]) -> tuple[list[str], int]:
+    """Return what all of them come to, in lines, and the exit code: no test is no success."""
+    counts: Counter[str] = Counter()
+    for folder in done:
+        counts.update({what: int(number) for number, what in _COUNTED.findall(folder.output[-1])})
+    broken = sorted((folder for folder in done if not folder.is_well), key=lambda it: it.name)
+    lines = [f"failed: {folder}" for folder in broken]
+    lines.append(", ".join(f"{number:,} {what}" for what, number in sorted(counts.items())))
+    return lines, 1 if broken or not counts["passed"] else 0
 
 
 def main() -> int:
     """Run all, and say which fail and how many there were."""
     parser = argparse.ArgumentParser(prog="python -m tests", description=__doc__)
     parser.add_argument("--jobs", type=int, default=(os.cpu_count() or 1) + 1, help="at once")
-    parser.add_argument("--times", action="store_true", help="say how long each folder took")
     asked, options = parser.parse_known_args()
-    counts: Counter[str] = Counter()
-    broken: list[Folder] = []
+    done: list[Folder] = []
     with ThreadPoolExecutor(asked.jobs) as pool:
         for future in as_completed([pool.submit(run, it, options) for it in folders()]):
-            folder = future.result()
-            counts.update({what: int(number) for number, what in _COUNTED.findall(str(folder))})
-            if folder.code not in (0, _NONE_CHOSEN):
-                broken.append(folder)
-            took = [f"{folder.took_s:.0f} s"] if asked.times else []
-            sys.stdout.write("\n".join([*folder.shown(), *took, ""]))
+            done.append(future.result())
+            sys.stdout.write("\n".join([*done[-1].shown(), ""]))
             sys.stdout.flush()
-    lines = [f"failed: {folder}" for folder in sorted(broken, key=lambda it: it.name)]
-    lines += [", ".join(f"{number:,} {what}" for what, number in sorted(counts.items()))]
+    lines, code = together(done)
     sys.stdout.write("\n".join([*lines, ""]))
-    return 1 if broken or not counts["passed"] else 0
+    return code
 
 
 if __name__ == "__main__":

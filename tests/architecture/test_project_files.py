@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import faultclock
+import tests.__main__ as everything
 from faultclock.subjects.clients.catalog import CLIENTS
 from faultclock.subjects.frameworks.known import FRAMEWORKS
 from tests.architecture.source_tree import PROJECT
@@ -153,9 +154,7 @@ def test_clients_that_cannot_stand_with_the_others_are_tested_apart() -> None:
     """Their tests are run by name, in their own environment, and collected nowhere else."""
     assert "openai==3." in _pinned("dev")["openai"]
     assert "openai==2." in _pinned("openai2")["openai"]
-    makefile = (PROJECT / "Makefile").read_text("utf-8")
-    by_name = r"^\t\$\(VENV2\)/bin/python -m pytest .*-q tests/clients_openai2$"
-    assert re.search(by_name, makefile, re.MULTILINE)
+    assert everything.APART["clients_openai2"] == "openai2"
     assert "clients_openai2" in _pyproject()["tool"]["pytest"]["norecursedirs"]
     tested = "".join(
         path.read_text("utf-8") for path in (PROJECT / "tests" / "clients_openai2").glob("*.py")
@@ -163,6 +162,32 @@ def test_clients_that_cannot_stand_with_the_others_are_tested_apart() -> None:
     for id_, entry in CLIENTS.items():
         if entry.extra in APART["openai2"]:
             assert f'"{id_}"' in tested, id_
+
+
+def test_no_test_is_left_out() -> None:
+    """`make test` runs the folders that have tests, and all of them."""
+    assert "python -m tests " in (PROJECT / "Makefile").read_text("utf-8")
+    files = {path.parent for path in (PROJECT / "tests").rglob("test_*.py")}
+    folders = everything.folders()
+    assert {PROJECT / "tests" / folder for folder in folders} == files
+    assert len(folders) == len(files)
+
+
+@pytest.mark.parametrize(
+    ("ends", "code"),
+    [
+        ([(0, "3 passed in 1.00s"), (5, "no tests ran in 0.01s")], 0),
+        ([(0, "3 passed in 1.00s"), (1, "1 failed, 2 passed in 1.00s")], 1),
+        ([(0, "3 passed in 1.00s"), (2, "interrupted")], 1),
+        ([(0, "2 skipped in 1.00s"), (5, "no tests ran in 0.01s")], 1),
+    ],
+)
+def test_all_folders_are_well_or_the_run_is_not(ends: list[tuple[int, str]], code: int) -> None:
+    """A folder that fails, or stops, is named at the end; where nothing passed, nothing is well."""
+    done = [everything.Folder(f"room-{ended}", ended, ["a line", last]) for ended, last in ends]
+    lines, found = everything.together(done)
+    assert found == code
+    assert lines[:-1] == [f"failed: {folder}" for folder in done if folder.code in (1, 2)]
 
 
 def test_the_version_is_one_and_has_its_changes() -> None:

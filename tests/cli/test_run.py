@@ -122,6 +122,48 @@ def test_a_file_of_ones_own_is_a_subject(tmp_path: Path) -> None:
     assert same.returncode == 0, same.stdout + same.stderr
 
 
+#: Above a subject: a token bucket, a cool-down and a generator of jitter, made at the import.
+KEPT = """\
+import random
+import time
+
+tokens, filled_at = 3.0, time.monotonic()
+cools_until = time.time() - 1
+chance = random.Random()
+
+
+def take():
+    global tokens, filled_at
+    assert time.time() >= cools_until
+    while tokens < 1:
+        time.sleep(chance.uniform(0.1, 0.5))
+        now = time.monotonic()
+        tokens, filled_at = min(3.0, tokens + (now - filled_at) / 10), now
+    tokens -= 1
+
+
+"""
+TAKES = '    connection = http.client.HTTPSConnection("api.openai.com")\n'
+
+
+def test_what_a_module_makes_of_time_and_chance_when_it_is_imported_is_of_the_world(
+    tmp_path: Path,
+) -> None:
+    """A bucket that is filled from then on is full at once, and two commands make the same runs."""
+    taking = f"    for _ in range(5):\n        take()\n{TAKES}"
+    (tmp_path / "mine.py").write_text(KEPT + ADAPTER.replace(TAKES, taking))
+    scenario = ("run", ONE, "--subject", "mine.py:subject")
+    found = [process(tmp_path, *scenario, "--trace-dir", name) for name in ("one", "two")]
+    assert found[0].returncode == found[1].returncode != 2, found[0].stderr
+    one, two = (next((tmp_path / name).rglob("*.jsonl")).read_bytes() for name in ("one", "two"))
+    assert one == two
+    # It waited for two of five tokens, a tenth of one a second.
+    connects = next(
+        event for event in map(json.loads, one.splitlines()[1:]) if "net." in event["kind"]
+    )
+    assert 20e9 <= connects["at_ns"] < 25e9
+
+
 def test_a_scenario_of_ones_own_is_run_again_by_its_path(tmp_path: Path) -> None:
     """No id leads to it."""
     (tmp_path / "mine.yaml").write_text(

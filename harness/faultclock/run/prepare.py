@@ -13,6 +13,7 @@ import importlib
 import os
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 
 from pydantic import BaseModel
@@ -31,7 +32,7 @@ from faultclock.run.process.isolate import run_contained
 from faultclock.run.services import services_of
 from faultclock.run.variables import settle, silence
 from faultclock.sim.host.sqlite_files import loading
-from faultclock.sim.patches import install, install_late
+from faultclock.sim.patches import install, install_late, starting
 from faultclock.subjects.abilities import ALL_ABILITIES, false_claims
 from faultclock.subjects.adopt import Adopted, adopt
 from faultclock.subjects.binding import Binding
@@ -148,7 +149,7 @@ def prepare_target(
     settle(os.environ)
     silence()
     install()
-    with loading(name_when_loading):
+    with loading(name_when_loading), starting():
         adopted = adopt(spec, as_=as_, dialect=dialect, services=services)
     binding = adopted.binding
     if binding.role in _WITH_CONTRACTS:
@@ -246,11 +247,11 @@ def warm(binding: Binding, limit_s: float = _LIMIT_S) -> tuple[str, ...]:
             confined=False,
         )
     names, finished = outcome if isinstance(outcome, tuple) else ((), ())
-    for name in names:
-        try:
-            importlib.import_module(name)
-        except Exception:  # noqa: BLE001, S112 - a module that only a run can import stays lazy
-            continue
+    with starting():
+        for name in names:
+            # A module that only a run can import stays lazy.
+            with suppress(Exception):
+                importlib.import_module(name)
     for name, model in _deferred():
         if name in finished:
             model.model_rebuild(raise_errors=False)

@@ -56,7 +56,7 @@ def borrowed(kernel: Kernel) -> Iterator[None]:
     events._set_running_loop(None)
     databases.begin_run()
     try:
-        with WallClock(kernel):
+        with WallClock(kernel.epoch_ns):
             yield
     finally:
         events._set_running_loop(running_loop)

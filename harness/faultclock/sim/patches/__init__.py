@@ -29,6 +29,7 @@ from faultclock.sim.patches import (
     files,
     in_order,
     listings,
+    loading,
     machine,
     names,
     processes,
@@ -37,7 +38,7 @@ from faultclock.sim.patches import (
 )
 from faultclock.sim.patches.installer import Installation
 
-__all__ = ["WallClock", "install", "install_late", "installed", "uninstall"]
+__all__ = ["WallClock", "install", "install_late", "installed", "starting", "uninstall"]
 
 _installation: Installation | None = None
 _late: set[str] = set()
@@ -131,6 +132,14 @@ def uninstall() -> None:
     _installation.take_back()
     _installation = None
     _late.clear()
+
+
+@contextmanager
+def starting() -> Iterator[None]:
+    """Let the calling thread load a subject: at the instant at which its runs begin."""
+    # Two frames up, beyond that of `contextlib`, stands who loads it.
+    with loading.begun(sys._getframe(2)), WallClock():
+        yield
 
 
 @contextmanager

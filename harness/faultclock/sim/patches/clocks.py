@@ -17,9 +17,11 @@ from _thread import get_ident
 from collections.abc import Callable
 from typing import Any
 
+from faultclock.model.trace.trace import WALL_EPOCH_NS
 from faultclock.sim.kernel.actors import SIMULATED, Actor, current
 from faultclock.sim.kernel.clock import MONOTONIC_BASE_NS, SECOND_NS, seconds_to_ns
 from faultclock.sim.kernel.kernel import Kernel
+from faultclock.sim.patches import loading
 from faultclock.sim.patches.registry import Patch, named_like
 
 #: Reads of any clock by one thread at one instant before they cost anything.
@@ -60,12 +62,21 @@ def _thread_ns(_kernel: Kernel, actor: Actor) -> int:
     return actor.spun_ns
 
 
+#: What a clock shows while a subject is loaded.
+_AT_START: dict[Read, int] = {
+    _monotonic_ns: MONOTONIC_BASE_NS,
+    _wall_ns: WALL_EPOCH_NS,
+    _process_ns: 0,
+    _thread_ns: 0,
+}
+
+
 def _integer_clock(name: str, read: Read) -> Callable[[Any], Any]:
     def make(original: Callable[[], int]) -> Callable[[], int]:
         def clock() -> int:
             here = SIMULATED.get(get_ident())
             if here is None:
-                return original()
+                return _AT_START[read] if loading.stands() else original()
             note_read(*here, name)
             return read(*here)
 
@@ -79,7 +90,7 @@ def _float_clock(name: str, read: Read) -> Callable[[Any], Any]:
         def clock() -> float:
             here = SIMULATED.get(get_ident())
             if here is None:
-                return original()
+                return _AT_START[read] / SECOND_NS if loading.stands() else original()
             note_read(*here, name)
             return read(*here) / SECOND_NS
 
@@ -111,10 +122,11 @@ _CLOCK_IDS.update({5: _wall_ns, 6: _monotonic_ns})
 def _make_clock_gettime_ns(original: Callable[[int], int]) -> Callable[[int], int]:
     def clock_gettime_ns(clk_id: int, /) -> int:
         here = SIMULATED.get(get_ident())
+        read = _CLOCK_IDS.get(clk_id, _process_ns)
         if here is None:
-            return original(clk_id)
+            return _AT_START[read] if loading.stands() else original(clk_id)
         note_read(*here, "clock_gettime")
-        return _CLOCK_IDS.get(clk_id, _process_ns)(*here)
+        return read(*here)
 
     return named_like(clock_gettime_ns, original)
 
@@ -122,10 +134,11 @@ def _make_clock_gettime_ns(original: Callable[[int], int]) -> Callable[[int], in
 def _make_clock_gettime(original: Callable[[int], float]) -> Callable[[int], float]:
     def clock_gettime(clk_id: int, /) -> float:
         here = SIMULATED.get(get_ident())
+        read = _CLOCK_IDS.get(clk_id, _process_ns)
         if here is None:
-            return original(clk_id)
+            return _AT_START[read] / SECOND_NS if loading.stands() else original(clk_id)
         note_read(*here, "clock_gettime")
-        return _CLOCK_IDS.get(clk_id, _process_ns)(*here) / SECOND_NS
+        return read(*here) / SECOND_NS
 
     return named_like(clock_gettime, original)
 
@@ -134,6 +147,7 @@ def _make_sleep(original: Callable[[float], None]) -> Callable[[float], None]:
     def sleep(seconds: float, /) -> None:
         here = current()
         if here is None:
+            loading.waits()
             original(seconds)
             return
         if seconds < 0:

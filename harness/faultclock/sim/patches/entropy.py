@@ -21,6 +21,7 @@ from faultclock.sim.kernel.actors import current
 from faultclock.sim.kernel.context import current_call
 from faultclock.sim.kernel.flood import make_room
 from faultclock.sim.kernel.kernel import Kernel
+from faultclock.sim.patches import loading
 from faultclock.sim.patches.registry import Patch, dispatching, named_like
 
 #: Node of every simulated uuid1: locally administered, as for a machine without a card.
@@ -43,7 +44,8 @@ def _drawing(source: str) -> Callable[[Any], Any]:
         def replacement(size: int, *flags: Any) -> bytes:
             here = current()
             if here is None:
-                return original(size, *flags)
+                drawn = loading.drawn(size) if size >= 0 else None
+                return original(size, *flags) if drawn is None else drawn
             if size < 0:
                 raise ValueError("negative argument not allowed")
             return draw(here[0], source, size)
@@ -53,14 +55,18 @@ def _drawing(source: str) -> Callable[[Any], Any]:
     return make
 
 
+def _drawn_seed(source: str) -> int | None:
+    """Return a seed from the world, or from the loading of a subject; None outside of both."""
+    here = current()
+    drawn = loading.drawn(32) if here is None else draw(here[0], source, 32)
+    return None if drawn is None else int.from_bytes(drawn, "big")
+
+
 def _make_seed_method(original: Callable[..., None]) -> Callable[..., None]:
     """Seed an unseeded generator from the world; C code would ask the real system."""
 
     def seed(self: random.Random, a: Any = None, version: int = 2) -> None:
-        here = current()
-        if a is None and here is not None:
-            a = int.from_bytes(draw(here[0], "random.Random", 32), "big")
-        original(self, a, version)
+        original(self, _drawn_seed("random.Random") if a is None else a, version)
 
     return named_like(seed, original)
 
@@ -69,10 +75,7 @@ def _make_seed_function(original: Callable[..., None]) -> Callable[..., None]:
     """`random.seed` is bound to the method as it was when `random` was imported."""
 
     def seed(a: Any = None, version: int = 2) -> None:
-        here = current()
-        if a is None and here is not None:
-            a = int.from_bytes(draw(here[0], "random.seed", 32), "big")
-        original(a, version)
+        original(_drawn_seed("random.seed") if a is None else a, version)
 
     return named_like(seed, original)
 

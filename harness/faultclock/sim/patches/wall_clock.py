@@ -18,8 +18,9 @@ from _thread import get_ident
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from faultclock.model.trace.trace import WALL_EPOCH_NS
 from faultclock.sim.kernel.actors import SIMULATED
-from faultclock.sim.kernel.kernel import Kernel
+from faultclock.sim.patches import loading
 from faultclock.sim.patches.clocks import note_read
 
 if TYPE_CHECKING:
@@ -38,20 +39,24 @@ _real_time_ns = time_machine.escape_hatch.time.time_ns
 def _time_ns() -> int:
     here = SIMULATED.get(get_ident())
     if here is None:
-        return _real_time_ns()
+        return WALL_EPOCH_NS if loading.stands() else _real_time_ns()
     kernel, actor = here
     note_read(kernel, actor, "time")
     return kernel.epoch_ns + kernel.env._now
 
 
 class WallClock:
-    """Shows a kernel's wall-clock time to its threads, between enter and exit."""
+    """Shows their wall-clock time to the threads of a world, between enter and exit.
+
+    Args:
+        epoch_ns: at its start, in nanoseconds since 1970.
+    """
 
     __slots__ = ("_travel",)
 
-    def __init__(self, kernel: Kernel) -> None:
+    def __init__(self, epoch_ns: int = WALL_EPOCH_NS) -> None:
         # The destination only names the time zone: the traveller is asked for nothing else.
-        seconds = kernel.epoch_ns // 1_000_000_000
+        seconds = epoch_ns // 1_000_000_000
         epoch = datetime.datetime.fromtimestamp(seconds, datetime.UTC)
         self._travel = time_machine.travel(epoch, tick=False)
 

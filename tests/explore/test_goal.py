@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -234,6 +235,19 @@ def test_its_files_are_red_until_the_exception_is_gone(
     green = program(folder, *words)
     assert green.returncode == 0, green.stdout + green.stderr
     (folder / "client.py").write_text(CLIENT)
+
+
+def test_its_run_is_made_again_in_the_same_search(found: tuple[Path, dict[str, Any]]) -> None:
+    """By its command, its token or its id: a run that raises it is no success."""
+    folder, report = found
+    (group,) = report["groups"]
+    _, *again = shlex.split(group["again"])
+    by_id = ("replay", group["fingerprint"], "--report", "found/exploration.json")
+    for words in (again, by_id):
+        done = process(folder, *words)
+        assert done.returncode == 1, done.stdout + done.stderr
+        assert f"fail in the search for KeyError at {PLACE}" in done.stdout
+    assert "raises" not in process(folder, *words, "--raises", "ValueError").stdout
 
 
 def test_a_search_that_finds_nothing_says_so(found: tuple[Path, dict[str, Any]]) -> None:

@@ -133,6 +133,8 @@ class Exploring(Struct, kw_only=True):
         words += ["--model", self.model_spec]
         for switch, option in sorted(self.request.readings.items()):
             words += ["--reading", f"{switch}={option}"]
+        if self.request.sought is not None:
+            words += ["--raises", self.request.sought.text]
         return shlex.join(words)
 
     def _explored(self) -> tuple[Exploration, int, bool]:

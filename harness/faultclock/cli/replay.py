@@ -64,6 +64,11 @@ differs or fails; 2 wrong usage, or the scenario was changed since; 3 inconclusi
     help="Error model to judge by. The default is the report's own, or common.",
 )
 @readings_option
+@click.option(
+    "--raises",
+    metavar="EXCEPTION|FILE",
+    help="Search for this exception, not for what breaks the error model, as `explore` does.",
+)
 @click.option("--trace-dir", metavar="DIR", help="Store the trace of this run below this folder.")
 @inline_option
 @wall_limit_option
@@ -75,6 +80,7 @@ def command(
     scenario: str | None,
     model: str | None,
     readings: tuple[str, ...],
+    raises: str | None,
     trace_dir: str | None,
     inline: bool,
     wall_limit: float | None,
@@ -87,7 +93,10 @@ def command(
     outputs.check()
     token = is_token(what) and not _is_there(what)
     if report is None and not token:
-        only = (("--scenario", scenario), ("--model", model), ("--reading", readings))
+        only = (
+            *(("--scenario", scenario), ("--model", model)),
+            *(("--reading", readings), ("--raises", raises)),
+        )
         for name, value in only:
             if value:
                 raise click.UsageError(f"{name} goes with a token or a finding, and not a trace")
@@ -107,6 +116,7 @@ def command(
         scenario=scenario or wanted.scenario,
         model=model or wanted.model,
         readings=parse_readings(readings) or (wanted.readings if model is None else {}),
+        raises=raises or wanted.raises,
     )
     return replay_at(given, outputs, wall_limit_s=wall_limit)
 

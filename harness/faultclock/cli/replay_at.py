@@ -38,6 +38,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
         scenario: the file of the scenario; None: the shipped one.
         model: that the run is judged by; None: the default.
         readings: of that model's switches.
+        raises: the exception that decides in place of the model; empty: none does.
     """
 
     coordinates: Coordinates
@@ -45,6 +46,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
     scenario: str | None = None
     model: str | None = None
     readings: Mapping[str, str] = field(default_factory=dict)
+    raises: str = ""
 
 
 def of_token(token: str) -> Wanted:
@@ -119,6 +121,7 @@ def _of_group(report: Exploration, name: str, path: str) -> Wanted:
         scenario=options.get("--scenario"),
         model=options.get("--model", report.model),
         readings=report.readings,
+        raises=report.sought,
     )
 
 
@@ -189,8 +192,11 @@ def replay_at(wanted: Wanted, outputs: Outputs, *, wall_limit_s: float | None) -
     spec = wanted.subject or _shipped_subject(coordinates.subject)
 
     from faultclock.cli.preparing import prepared
-    from faultclock.oracle.judge import Judge
+    from faultclock.explore.goal import judge_for
+    from faultclock.load.sought import read_sought
     from faultclock.run.report import run_report
+
+    sought = read_sought(wanted.raises) if wanted.raises else None
 
     binding = prepared(spec, wall_limit_s=wall_limit_s).binding
     replayed = replay_at(scenario, binding, coordinates, wall_limit_s=wall_limit_s)
@@ -199,12 +205,13 @@ def replay_at(wanted: Wanted, outputs: Outputs, *, wall_limit_s: float | None) -
     stored = None if store is None else store(trace)
     report = run_report(
         trace,
-        Judge(model).judge(trace),
+        judge_for(model, sought).judge(trace),
         replay="",
         trace_file=stored,
         coordinates=lambda: coordinates,
     )
-    for line in _told(report, replayed, coordinates, model.id):
+    by = f"against {model.id}" if sought is None else f"in the search for {sought.text}"
+    for line in _told(report, replayed, coordinates, by):
         say(line)
     return _exit_code(report, replayed)
 
@@ -239,7 +246,7 @@ def _shipped_subject(name: str) -> str:
 
 
 def _told(
-    report: RunReport, replayed: Replayed, coordinates: Coordinates, model: str
+    report: RunReport, replayed: Replayed, coordinates: Coordinates, by: str
 ) -> Iterator[str]:
     from faultclock.cli.finding_text import told_in_full
     from faultclock.cli.tables import SYMBOLS
@@ -271,7 +278,7 @@ def _told(
         )
     yield ""
     yield from told_in_full(report)
-    yield f"{SYMBOLS[report.verdict]} {LOOKS[report.verdict].word} against {model}"
+    yield f"{SYMBOLS[report.verdict]} {LOOKS[report.verdict].word} {by}"
     if report.trace_file is not None:
         yield f"  written: {report.trace_file}"
 

@@ -103,7 +103,7 @@ def run_command(path: str, origin: Origin) -> str:
     """
     if origin.raises:
         words = ["faultclock", "explore", path, "--subject", _without_machine(origin.subject)]
-        return _judged([*words, "--runs", "1", "--no-shrink", "--raises", origin.raises], origin)
+        return _judged([*words, "--runs", "1", "--no-shrink"], origin)
     words = ["faultclock", "run", path, "--subject", _without_machine(origin.subject)]
     return _judged(words, origin)
 
@@ -122,6 +122,8 @@ def _judged(words: list[str], origin: Origin) -> str:
     words = [*words, "--model", _without_machine(origin.model)]
     for switch, option in sorted(origin.readings.items()):
         words += ["--reading", f"{switch}={option}"]
+    if origin.raises:
+        words += ["--raises", origin.raises]
     return shlex.join(words)
 
 

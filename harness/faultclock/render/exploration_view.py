@@ -326,6 +326,8 @@ def _replay(exploration: Exploration, group: FailureGroup) -> str:
         words += ["--subject", f"FILE.py:{exploration.subject.id}"]
     for switch, reading in sorted(exploration.readings.items()):
         words += ["--reading", f"{switch}={reading}"]
+    if exploration.sought:
+        words += ["--raises", exploration.sought]
     return shlex.join(words)
 
 

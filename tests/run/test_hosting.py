@@ -127,7 +127,7 @@ def test_a_session_that_hangs_is_ended(tmp_path: Path) -> None:
     (tmp_path / "client.py").write_text(text)
     host = Host()
     binding = hosted_target(f"{tmp_path}/client.py:subject", host=host, wall_limit_s=0.5).binding
-    asked = RunRequest(scenario=_scenario(), seed=1, child="none", wall_limit_s=0.1)
+    asked = RunRequest(scenario=_scenario(), seed=1, isolate=False, wall_limit_s=0.1)
     made = make_run(binding, asked)
     assert (made.ending, made.facts) == ("watchdog", [])
 

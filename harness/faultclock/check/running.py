@@ -109,7 +109,6 @@ def make_runs(
         seeds_findings=seeds,
         crossings=report.crossings,
         source=report.source,
-        alone=report.alone or any(done.alone for done, _ in judged),
         remedies=binding.remedies,
         proved=proved,
     )

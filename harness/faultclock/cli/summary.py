@@ -19,7 +19,6 @@ from faultclock.model.report.beside_baseline import standing
 from faultclock.model.report.finding import Report, RunReport, Verdict
 from faultclock.render.finding_text import command_lines
 from faultclock.render.gate import gate_lines
-from faultclock.render.overview import ALONE
 from faultclock.render.passed_over import passed_over_lines
 from faultclock.render.verdict_words import GLOSSARY, LOOKS, worst_first
 from faultclock.render.wording import count, short_time, time_word
@@ -56,7 +55,6 @@ def write_summary(
         _totals(report, wall_s),
         *_made_twice(report),
         *(["  all runs shared one process (--inline): they certify nothing"] * report.inline),
-        *([f"  {ALONE}"] * report.alone),
         *_undeclared(report),
         *_crossings(report),
         *passed_over_lines(report.passed_over),

@@ -41,10 +41,8 @@ from faultclock.model.trace.trace import Trace
 from faultclock.oracle.checks.run.evidence import SPOILING
 from faultclock.oracle.judge import Judge
 from faultclock.run.bind_scenario import cannot_be_said, of_role
-from faultclock.run.process.hosting import rest, shares
 from faultclock.run.process.judged_runs import Done, Twice
 from faultclock.run.process.workers import Shared, Workers, as_finished
-from faultclock.run.run_request import ChildKind
 from faultclock.run.suite import lost_run, run_one
 from faultclock.subjects.binding import Binding
 
@@ -53,7 +51,7 @@ Outcome = tuple[Tried, Reached]
 _Item = tuple[int, int]
 
 #: Runs in a chunk, at most: some tenths of a second of work, and little to lose.
-_ISOLATED_CHUNK = 16
+_ISOLATED_CHUNK = 8
 _INLINE_CHUNK = 32
 #: Under which runs that were not the same twice are counted.
 _UNSTEADY = "UNSTEADY"
@@ -87,7 +85,6 @@ class ExploreRequest(Struct, frozen=True, kw_only=True):
         time_s: real seconds after which no more runs begin; None: no limit.
         schedules: how ties may be broken.
         isolate: in forked children, but for a subject that is bound with `inline`.
-        share: a child may make several runs; see `judged_runs`.
         workers: processes that work at once.
         chunk: how many runs a worker is given at once; None: what fits. It changes no result.
         wall_limit_s: real seconds after which a hanging run is ended; None takes the scenario's.
@@ -106,7 +103,6 @@ class ExploreRequest(Struct, frozen=True, kw_only=True):
     time_s: float | None = None
     schedules: tuple[ScheduleKind, ...] = tuple(SCHEDULES)
     isolate: bool = True
-    share: bool = True
     workers: int = 1
     chunk: int | None = None
     wall_limit_s: float | None = None
@@ -240,14 +236,12 @@ class _Work:
                 run=self._run,
                 again=self._again,
                 inline=request.binding.inline or not request.isolate,
-                share=request.share and shares(request.binding),
-                rest=partial(rest, request.binding),
                 verdict=verdict_of,
                 coordinates=lambda case, trace: coordinates_of_trace(
                     request.scenarios[case.place], trace
                 ),
             )
-        return [self._outcome(done) for done in self._twice.some([*map(self._case, items)])]
+        return [self._outcome(self._twice(self._case(item))) for item in items]
 
     def lost(self, item: _Item) -> Outcome:
         """Return what stands for a run that kills whoever makes it."""
@@ -268,14 +262,14 @@ class _Work:
     def _outcome(self, done: Done[_Case]) -> Outcome:
         return outcome_of(self._request.scenarios[done.case.place], done.case.planned, done)
 
-    def _run(self, case: _Case, child: ChildKind) -> Trace:
-        planned = case.planned
+    def _run(self, case: _Case) -> Trace:
+        planned, request = case.planned, self._request
         return run_one(
             planned.scenario,
-            self._request.binding,
+            request.binding,
             planned.seed,
-            child=child,
-            wall_limit_s=self._request.wall_limit_s,
+            isolate=request.isolate and not request.binding.inline,
+            wall_limit_s=request.wall_limit_s,
             chance=planned.chance,
         )
 
@@ -312,10 +306,11 @@ def _batches(request: ExploreRequest, items: Iterator[_Item]) -> Iterator[dict[_
 def _chunk_size(request: ExploreRequest, workers: Workers) -> int:
     if request.chunk is not None:
         return request.chunk
-    if request.isolate and not request.binding.inline:
-        return workers.chunk(_ISOLATED_CHUNK)
-    # Where nothing is sent anywhere, whoever interrupts loses no run that is finished.
-    return 1 if workers.ahead == 1 else workers.chunk(_INLINE_CHUNK)
+    if workers.ahead == 1:
+        # Nothing is sent anywhere, and whoever interrupts loses no run that is finished.
+        return 1
+    inline = request.binding.inline or not request.isolate
+    return workers.chunk(_INLINE_CHUNK if inline else _ISOLATED_CHUNK)
 
 
 def _items(request: ExploreRequest, made: Container[_Item]) -> Iterator[_Item]:

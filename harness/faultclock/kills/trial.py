@@ -132,7 +132,7 @@ def run_mutant(
     asked = RunRequest(
         scenario=bound,
         seed=seed,
-        child="none" if binding.inline else "own",
+        isolate=not binding.inline,
         wall_limit_s=wall_limit_s,
     )
     shown = binding if mutant is None or mutant.binding is None else mutant.binding

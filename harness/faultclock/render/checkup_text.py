@@ -21,7 +21,6 @@ from faultclock.model.report.unproved import hung_at
 from faultclock.model.scenario.service_host import would_answer
 from faultclock.model.trace.trace import CUT_SHORT
 from faultclock.render.finding_text import command_lines
-from faultclock.render.overview import ALONE
 from faultclock.render.wording import clipped, count, visible
 
 COLUMNS = 80
@@ -336,8 +335,6 @@ def _totals(
     cut = sum(run.ending in CUT_SHORT for run in checkup.report.runs)
     ended = f", {cut} ended by force" if cut else ""
     yield Line(f"{runs} in {wall_s:.1f} s, {workers}: {found}{ended}", "heading")
-    if checkup.report.alone:
-        yield from _wrapped(ALONE, indent=2)
 
 
 def _next(checkup: CheckUp, new: Sequence[Problem], *, again: str) -> Iterator[Line]:

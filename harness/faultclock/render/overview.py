@@ -9,8 +9,6 @@ from faultclock.model.report.finding import Report, RequirementCoverage, Verdict
 from faultclock.render.verdict_words import GLOSSARY
 from faultclock.render.wording import count, time_word
 
-#: Why runs take longer than they might.
-ALONE = "One run changed a later one in the same process, so each run got a process of its own."
 #: Statuses of requirements, the ones that need attention first.
 _STATUSES = ("failed", "tested", "not exercised", "excluded")
 
@@ -74,8 +72,6 @@ def _explains(report: Report) -> str:
     text += f" in {' and '.join(bases)} time."
     if report.inline:
         text += " All runs shared one process (--inline)."
-    if report.alone:
-        text += f" {ALONE}"
     if twice := sum(run.made_twice for run in report.runs):
         text += f" {count(twice, 'run')} that did not fail"
         text += f" {'was' if twice == 1 else 'were'} made a second time, with the same bytes."

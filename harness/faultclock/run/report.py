@@ -158,7 +158,6 @@ def assemble(
     source: SourcePlace | None = None,
     scenario_files: Mapping[str, str] | None = None,
     inline: bool = False,
-    alone: bool = False,
     remedies: Mapping[str, str] | None = None,
     proved: bool = True,
 ) -> Report:
@@ -180,7 +179,6 @@ def assemble(
         subject=subject,
         source=source,
         inline=inline,
-        alone=alone,
         scenario_files=dict(sorted((scenario_files or {}).items())),
         verdict=overall((*verdicts, *(finding.verdict for finding in seeds_findings))),
         totals=dict(Counter(verdict.value for verdict in verdicts)),

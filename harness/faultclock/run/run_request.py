@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from msgspec import Struct
 
 from faultclock.model.scenario.scenario import Scenario
@@ -13,10 +11,6 @@ from faultclock.model.trace.trace import EndingReason
 from faultclock.run.notes.making import made_notes
 from faultclock.run.notes.output import KeptLines
 from faultclock.run.run_result import Ended, Happened
-
-#: In which child of the process that makes it a run is made: in one of its own, in one that is kept
-#: for several, or in none.
-ChildKind = Literal["own", "kept", "none"]
 
 _NS = 1_000_000_000
 #: Why a run was ended that took too much memory.
@@ -29,14 +23,14 @@ class RunRequest(Struct, frozen=True, kw_only=True):
     Attributes:
         scenario: as it is played: in the dialect that the subject speaks.
         chance: choices that are played or explored.
-        child: in which forked child it is made.
+        isolate: in a forked child for each life; else in the process that makes it.
         wall_limit_s: real seconds after which a hanging run is ended; None takes the scenario's.
     """
 
     scenario: Scenario
     seed: int
     chance: Chance = PLAIN
-    child: ChildKind = "own"
+    isolate: bool = True
     wall_limit_s: float | None = None
 
     @property

@@ -38,15 +38,15 @@ from faultclock.run.bind_scenario import bind_scenario, of_role
 from faultclock.run.execute import sealed, trace_header
 from faultclock.run.expand import cell_of, crash_after, crash_points, without_crashes
 from faultclock.run.not_run import not_run_after
-from faultclock.run.process.hosting import make_run, rest, shares
+from faultclock.run.process.hosting import make_run
 from faultclock.run.process.judged_runs import Done, Twice
 from faultclock.run.process.workers import Shared, Workers, in_order
 from faultclock.run.report import assemble, over_seeds, replay_command, run_report
-from faultclock.run.run_request import ChildKind, RunRequest, lost
+from faultclock.run.run_request import RunRequest, lost
 from faultclock.subjects.binding import Binding
 
-#: Runs that a worker is given at once, at most: as many may share a child.
-_CHUNK = 16
+#: Runs that a worker is given at once, at most.
+_CHUNK = 4
 #: What is known of a run whose worker did not live to tell.
 _LOST = "the process that made this run died, and died again when it made nothing else"
 
@@ -63,7 +63,6 @@ class SuiteRequest(Struct, frozen=True, kw_only=True):
         seeds: how many consecutive seeds; None takes each scenario's own.
         isolate: in forked children, but for a subject that is bound with `inline`; False runs all
             in this process.
-        share: a child may make several runs; see `judged_runs`.
         jobs: worker processes (1 or more).
         wall_limit_s: real seconds after which a hanging run is ended; None takes the scenario's.
         limits: how a person gave limits, for replay commands.
@@ -88,7 +87,6 @@ class SuiteRequest(Struct, frozen=True, kw_only=True):
     seed: int | None = None
     seeds: int | None = None
     isolate: bool = True
-    share: bool = True
     jobs: int = 1
     wall_limit_s: float | None = None
     limits: tuple[str, ...] = ()
@@ -124,14 +122,12 @@ def run_suite(
     log = RunLog()
     seeds_findings: list[Finding] = []
     left: tuple[PassedOver, ...] | None = None
-    alone = False
     with closing(_Bench(request)) as bench, closing(_all_done(request, bench)) as all_done:
         for position, of_scenario in groupby(all_done, key=_position):
             # Runs that differ in nothing but the seed; what a sweep makes of them is no such thing.
             group = bench.twice.group()
             seeds = len(_seeds(request, request.scenarios[position]))
             for done in of_scenario:
-                alone |= done.alone
                 run = run_report(
                     done.trace,
                     done.judgement,
@@ -168,7 +164,6 @@ def run_suite(
         source=request.binding.source,
         scenario_files=_files(request),
         inline=not request.isolate,
-        alone=alone,
         remedies=request.binding.remedies,
         proved=request.proved,
     )
@@ -214,7 +209,6 @@ def run_one(
     seed: int,
     *,
     isolate: bool = True,
-    child: ChildKind = "own",
     wall_limit_s: float | None = None,
     chance: Chance = PLAIN,
 ) -> Trace:
@@ -223,7 +217,6 @@ def run_one(
     Each life of an isolated runtime has a process of its own.
 
     Args:
-        child: in which child an isolated run is made.
         chance: choices that are played or explored; the trace's tape says what became of them.
     """
     # Here, since a child opens no file of ours.
@@ -232,7 +225,7 @@ def run_one(
         scenario=scenario,
         seed=seed,
         chance=chance,
-        child=child if isolate else "none",
+        isolate=isolate,
         wall_limit_s=wall_limit_s,
     )
     return sealed(trace_header(scenario, binding, seed), make_run(binding, asked), chance.tape)
@@ -334,7 +327,7 @@ class _Bench:
 
 def _done_there(shared: Shared[_Bench], cases: tuple[_Case, ...]) -> list[Done[_Case]]:
     """Do one chunk; in a worker."""
-    return shared.get().twice.some(cases)
+    return [*map(shared.get().twice, cases)]
 
 
 def _all_done(request: SuiteRequest, bench: _Bench) -> Generator[Done[_Case], None, None]:
@@ -352,7 +345,7 @@ def _all_done(request: SuiteRequest, bench: _Bench) -> Generator[Done[_Case], No
                 workers,
                 partial(_done_there, shared),
                 cases,
-                size=workers.chunk(_CHUNK),
+                size=workers.chunk(_CHUNK) if workers.ahead > 1 else 1,
                 lost=bench.lost,
             )
 
@@ -380,25 +373,23 @@ def _twice(request: SuiteRequest) -> Twice[_Case]:
     inline = request.binding.inline or not request.isolate
 
     def again(case: _Case, _: Coordinates) -> Trace:
-        return _run(request, case, "own" if request.isolate else "none")
+        return _run(request, case, isolate=request.isolate)
 
     return Twice(
         judge=Judge(request.model),
-        run=partial(_run, request),
+        run=partial(_run, request, isolate=not inline),
         again=again if request.confirm else None,
         beside=request.isolate,
         inline=inline,
-        share=request.share and shares(request.binding),
-        rest=partial(rest, request.binding),
     )
 
 
-def _run(request: SuiteRequest, case: _Case, child: ChildKind) -> Trace:
+def _run(request: SuiteRequest, case: _Case, *, isolate: bool) -> Trace:
     return run_one(
         _scenario(request, case),
         request.binding,
         case.seed,
-        child=child,
+        isolate=isolate,
         wall_limit_s=request.wall_limit_s,
     )
 

@@ -67,7 +67,6 @@ def merged(reports: Mapping[str, Report]) -> Report:
         update={
             "shard": None,
             "inline": any(item.inline for item in reports.values()),
-            "alone": any(item.alone for item in reports.values()),
             "gate": None,
             "verdict": overall((*verdicts, *(finding.verdict for finding in seeds))),
             "totals": dict(Counter(verdict.value for verdict in verdicts)),

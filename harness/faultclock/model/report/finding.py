@@ -337,7 +337,7 @@ class Report(SparseValue):
     """All runs of one subject against one model."""
 
     SPARSE: ClassVar[frozenset[str]] = frozenset(
-        {"source", "scenario_files", "shard", "gate", "inline", "alone"}
+        {"source", "scenario_files", "shard", "gate", "inline"}
     )
 
     format: int = 1
@@ -359,8 +359,6 @@ class Report(SparseValue):
     inline: bool = False
     """Whether all runs shared one process, by `--inline`: what one of them left behind, the next
     one found."""
-    alone: bool = False
-    """Whether runs got a process each because some that shared one were not the same alone."""
     gate: GateReport | None = None
     """None: it was not held against a baseline."""
     verdict: Verdict

@@ -17,15 +17,13 @@ from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.trace.trace import Trace
 from faultclock.oracle.judge import Judge
 from faultclock.profile.infer.probes import Probe
-from faultclock.run.process.hosting import rest, shares
 from faultclock.run.process.judged_runs import Done, Twice
 from faultclock.run.process.workers import Shared, Workers, in_order
-from faultclock.run.run_request import ChildKind
 from faultclock.run.suite import lost_run, run_one
 from faultclock.subjects.binding import Binding
 
 #: Probes that a worker is given at once, at most.
-_CHUNK = 16
+_CHUNK = 2
 #: Called after each run with what was asked.
 OnRun = Callable[[str], None]
 #: Called with each run that was judged.
@@ -102,28 +100,25 @@ class Bench:
 
         Without one no run is made twice, so each has a child of its own.
         """
-        kind: ChildKind = "own" if self._isolate else "none"
         if self._model is None:
-            return [self._made(probe, kind) for probe in probes]
+            return [*map(self._made, probes)]
         if self._twice is None or self._twice[0] != os.getpid():
             twice = Twice(
                 judge=Judge(self._model),
                 run=self._made,
-                again=lambda probe, _: self._made(probe, kind),
+                again=lambda probe, _: self._made(probe),
                 beside=self._isolate,
                 inline=not self._isolate,
-                share=shares(self._binding),
-                rest=partial(rest, self._binding),
             )
             self._twice = (os.getpid(), twice)
-        return self._twice[1].some(probes)
+        return [*map(self._twice[1], probes)]
 
-    def _made(self, probe: Probe, child: ChildKind) -> Trace:
+    def _made(self, probe: Probe) -> Trace:
         return run_one(
             probe.scenario,
             self._binding,
             probe.seed,
-            child=child,
+            isolate=self._isolate,
             wall_limit_s=self._wall_limit_s,
         )
 

@@ -238,12 +238,6 @@ class Spill:
         for file in self._files:
             file.close()
 
-    def clear(self) -> None:
-        """Begin anew, also for whoever writes to them: they share one position."""
-        for file in self._files:
-            file.truncate(0)
-            file.seek(0)
-
     def lines(self, at_ns: int) -> KeptLines:
         """Return what was written to them, as lines of one virtual time."""
         kept = KeptLines()

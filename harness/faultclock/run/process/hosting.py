@@ -47,7 +47,7 @@ from faultclock.run.process.child import INHERITED, fork_process
 from faultclock.run.process.frames import DamagedError, receive, send
 from faultclock.run.process.host_process import BESIDE, END, MESSAGE, OPEN, serve
 from faultclock.run.process.lifeline import end_with
-from faultclock.run.process.run_once import end_kept_child, make
+from faultclock.run.process.run_once import make
 from faultclock.run.run_request import Made, RunRequest, lost
 from faultclock.subjects.abilities import Abilities
 from faultclock.subjects.adopt import Adopted
@@ -372,9 +372,7 @@ def make_run(
     if not isinstance(binding, HostedBinding):
         return make(binding if change is None else change(binding), asked)
     # What shares the process of its session has no watchdog but this one.
-    is_bounded = asked.child != "none" or binding.inline
-    # What hangs in a child that is kept is made again in one of its own.
-    limit_s = asked.limit_s if asked.child in ("own", "none") else 2 * asked.limit_s
+    is_bounded = asked.isolate or binding.inline
     try:
         made = binding.host.call(
             Made,
@@ -382,7 +380,7 @@ def make_run(
             asked,
             binding.dialects,
             change,
-            limit_s=limit_s if is_bounded else None,
+            limit_s=asked.limit_s if is_bounded else None,
         )
         check_events(TraceEvent(*fact) for fact in made.facts)
         return made
@@ -391,20 +389,6 @@ def make_run(
     except LostError as error:
         hangs = isinstance(error.__cause__, TimeoutError)
         return lost(asked, (str(error),), ending="watchdog" if hangs else "harness_error")
-
-
-def shares(binding: Binding) -> bool:
-    """Return whether runs of a subject may share a child: those of a client, for now.
-
-    Agents keep more, in frameworks that were not compared run by run.
-    """
-    return binding.role == "provider_adapter"
-
-
-def rest(binding: Binding) -> None:
-    """Say that this process makes no more runs for now; what a session keeps ends with it."""
-    if not isinstance(binding, HostedBinding):
-        end_kept_child()
 
 
 def where_loaded(binding: Binding, kind: type[T], function: Callable[..., T], *args: Any) -> T:

@@ -1,19 +1,15 @@
 """Makes one run of a subject that this process has loaded.
 
-Each life of the subject has a forked child of its own, or one that is kept for several runs;
-inline, it shares this process.
+Each life of the subject has a forked child of its own; inline, it shares this process.
 """
 
 from __future__ import annotations
 
-import os
 import time
-from contextlib import suppress
 from functools import partial
 
 from msgspec.structs import replace
 
-from faultclock.model.scenario.scenario import Scenario
 from faultclock.run.execute import simulate
 from faultclock.run.lives import Life, LifeOver, live
 from faultclock.run.notes.output import Spill
@@ -22,7 +18,6 @@ from faultclock.run.process.child import leave
 from faultclock.run.process.cpu_time import measured
 from faultclock.run.process.integrity import Untouched
 from faultclock.run.process.isolate import Died, Hung, run_contained
-from faultclock.run.process.kept_child import KeptChild, SpoiltError
 from faultclock.run.process.no_exit import staying
 from faultclock.run.run_request import NO_MEMORY, Made, RunRequest, made_of
 from faultclock.run.run_result import Happened, so_far
@@ -54,70 +49,21 @@ _OBSERVERS = Untouched(
 )
 
 
-#: What this process keeps for more runs, and how many it makes.
-_kept: KeptChild | None = None
-_RUNS_MAX = 64
-#: The last subject that had one, and how many of its children in a row made no second run. With so
-#: many it gets no more.
-_last: Binding | None = None
-_singles, _SINGLES_MAX = 0, 3
-
-
 def make(binding: Binding, asked: RunRequest) -> Made:
     """Make the run; a child that hangs or dies becomes a run that proves nothing.
 
     Raises:
         InputError: the scenario does not fit the subject.
     """
-    if asked.child == "none":
+    if not asked.isolate:
         with staying(), measured("world", "run"):
             happened = simulate(asked.scenario, binding, asked.seed, asked.chance)
             return made_of(_observed(happened))
-    if asked.child == "kept":
-        kept = _kept_child(binding, asked.scenario)
-        with suppress(SpoiltError):
-            if kept is not None:
-                made = _made(binding, asked, kept.spill, kept)
-                if not kept.lives or kept.runs >= _RUNS_MAX:
-                    end_kept_child()
-                return made
-    # No child of another run has descriptors of one that is kept.
-    end_kept_child()
     with Spill() as spill:
-        return _made(binding, asked, spill)
-
-
-def _kept_child(binding: Binding, scenario: Scenario) -> KeptChild | None:
-    """Return the child for more runs; None where each has to have its own."""
-    global _kept, _last, _singles
-    if binding != _last:
-        _last, _singles = binding, 0
-    if binding.program is not None or scenario.crash_rules or _singles >= _SINGLES_MAX:
-        return None
-    if _kept is not None and (_kept.owner != os.getpid() or _kept.binding != binding):
-        end_kept_child()
-    if _kept is None:
-        _kept = KeptChild(binding, _lived)
-    return _kept
-
-
-def end_kept_child() -> None:
-    """Let the child go that this process keeps for more runs, if there is one."""
-    global _kept, _singles
-    if _kept is not None:
-        _singles = _singles + 1 if _kept.runs == 1 else 0
-        _kept.close()
-        _kept = None
-
-
-def _made(binding: Binding, asked: RunRequest, spill: Spill, kept: KeptChild | None = None) -> Made:
-    happened = _lived_isolated(binding, asked, spill, kept)
-    if _ran_out_of_memory(happened):
-        if kept is not None:
-            # Others before it have taken some.
-            raise SpoiltError
-        happened = replace(happened, ending="watchdog", detail=(NO_MEMORY,))
-    return made_of(happened, spill.lines(happened.ended_at_ns))
+        happened = _lived_isolated(binding, asked, spill)
+        if _ran_out_of_memory(happened):
+            happened = replace(happened, ending="watchdog", detail=(NO_MEMORY,))
+        return made_of(happened, spill.lines(happened.ended_at_ns))
 
 
 def _lost(outcome: Hung | Died, asked: RunRequest) -> Happened:
@@ -161,32 +107,18 @@ def _lived(binding: Binding, life: Life) -> LifeOver | Happened:
     return _observed(over) if isinstance(over, Happened) else over
 
 
-def _lived_isolated(
-    binding: Binding, asked: RunRequest, spill: Spill, kept: KeptChild | None
-) -> Happened:
-    """Do what `live` does, with a forked child for each life, all within one time limit.
-
-    Args:
-        kept: makes the first life.
-
-    Raises:
-        SpoiltError: that life has to be lived again in a child of its own.
-    """
+def _lived_isolated(binding: Binding, asked: RunRequest, spill: Spill) -> Happened:
+    """Do what `live` does, with a forked child for each life, all within one time limit."""
     deadline_s = time.monotonic() + asked.limit_s
 
     def run_life(life: Life) -> LifeOver | Happened:
         # A child that gets no time at all is killed like one that took too much.
-        left_s = max(0.0, deadline_s - time.monotonic())
-        outcome: LifeOver | Happened | Hung | Died
-        if kept is not None and kept.lives and life.progress.life == 1:
-            outcome = kept.live(life, left_s)
-        else:
-            outcome = run_contained(
-                partial(_lived, binding, life),
-                wall_limit_s=left_s,
-                output=spill.descriptors,
-                so_far=so_far,
-            )
+        outcome = run_contained(
+            partial(_lived, binding, life),
+            wall_limit_s=max(0.0, deadline_s - time.monotonic()),
+            output=spill.descriptors,
+            so_far=so_far,
+        )
         if isinstance(outcome, Hung):
             said = f"no end after {asked.limit_s:g} s of real time"
             outcome = replace(outcome, detail=(said, *outcome.detail[1:]))

@@ -34,9 +34,6 @@ R = TypeVar("R")
 #: Chunks that are handed out for each worker: one in hand, one to go on with.
 _AHEAD = 2
 
-#: Items of the first chunks, and how many chunks are alike before they have twice as many.
-_FIRST, _ALIKE = 4, 2
-
 #: How much larger a chunk is that goes to a cluster: a task costs some milliseconds there.
 _FAR = 4
 
@@ -246,8 +243,7 @@ def as_finished(
     Args:
         function: does a chunk; picklable, and so are items and results.
         items: is read only as far as there are workers, so it may end early.
-        size: how many items a chunk has at most. The first ones have less, so that results come
-            early.
+        size: how many items a chunk has at most.
         lost: what stands for the result of an item that kills its worker.
 
     Raises:
@@ -255,15 +251,11 @@ def as_finished(
     """
     source = iter(items)
     waiting: dict[Future[Sequence[R]], tuple[int, tuple[T, ...]]] = {}
-    place = chunks = 0
+    place = 0
     while True:
-        while len(waiting) < workers.ahead:
-            part = tuple(islice(source, min(size, _FIRST << chunks // _ALIKE)))
-            if not part:
-                break
+        while len(waiting) < workers.ahead and (part := tuple(islice(source, size))):
             waiting[_submitted(workers, function, part)] = (place, part)
             place += len(part)
-            chunks += 1
         if not waiting:
             return
         done = workers.first_done(waiting)

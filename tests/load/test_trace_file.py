@@ -14,6 +14,7 @@ from faultclock.errors import SourceError
 from faultclock.load.trace_file import parse_trace, read_trace, write_trace
 from faultclock.model.duration import SECOND_NS
 from faultclock.model.scenario.scenario import scenario_digest, scenario_of
+from faultclock.model.trace.notes import OutputLine, RunNotes
 from faultclock.model.trace.trace import (
     SubjectInfo,
     Trace,
@@ -96,6 +97,15 @@ def test_a_trace_reads_back_as_it_was_written(tmp_path: Path) -> None:
     write_trace(path, small_trace())
     assert read_trace(path) == small_trace()
     assert path.read_text() == "".join(trace_lines(read_trace(path)))
+
+
+def test_half_of_a_surrogate_pair_in_a_note_is_written(tmp_path: Path) -> None:
+    """A subject's text may hold one, as JSON may."""
+    said = OutputLine(at_ns=0, stream="stdout", text="the model said: \ud83d")
+    write_trace(tmp_path / "a.jsonl", replace(small_trace(), notes=RunNotes(output=(said,))))
+    notes = read_trace(tmp_path / "a.jsonl").notes
+    assert notes is not None
+    assert [line.text for line in notes.output] == [said.text]
 
 
 @pytest.mark.parametrize(

@@ -165,6 +165,16 @@ def _number(binding: Binding) -> int:
     return 7
 
 
+def test_what_is_wrong_in_a_binding_is_named(tmp_path: Path) -> None:
+    """A title that is no text stands in no report."""
+    (tmp_path / "mine.py").write_text(
+        "from faultclock import provider_adapter\n\n"
+        "@provider_adapter(title=5)\ndef subject(request):\n    return ''\n"
+    )
+    with pytest.raises(SubjectError, match=r"Expected `str`, got `int`.*title"):
+        hosted_target(f"{tmp_path}/mine.py:subject")
+
+
 def test_a_session_keeps_nothing_of_what_was_done_in_it() -> None:
     """Inline runs share its process, and there may be a million of them."""
     binding = hosted("reference")

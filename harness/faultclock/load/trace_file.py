@@ -55,7 +55,8 @@ def write_trace(path: str | os.PathLike[str], trace: Trace) -> None:
     beside = notes_path(path)
     if trace.notes is not None and Path(path).is_file():
         file = NotesFile(trace=trace.footer.digest, notes=trace.notes)
-        write_text_atomically(beside, file.model_dump_json(indent=1) + "\n")
+        # As Python writes it: a subject's text may hold half of a surrogate pair.
+        write_text_atomically(beside, json.dumps(file.model_dump(mode="json"), indent=1) + "\n")
     elif beside.is_file():
         # Of the trace that was there before.
         with suppress(OSError):

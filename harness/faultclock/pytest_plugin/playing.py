@@ -7,12 +7,12 @@ one of the command line. The subject is called in this process, inside of `sim.r
 from __future__ import annotations
 
 from collections.abc import Coroutine, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec import Struct
 
 from faultclock.errors import InputError
 from faultclock.load.config import as_seen_from, load_config
@@ -29,7 +29,8 @@ from faultclock.subjects.ports import MODEL, ProviderRequest
 from faultclock.subjects.registry import load_subject
 
 
-class Played(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Played:
     """One run of a scenario, judged.
 
     Attributes:

@@ -7,10 +7,10 @@ error bodies, the same dialects.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, get_args
 
 import pytest
-from msgspec import Struct
 from pydantic import ValidationError
 
 from faultclock.errors import InputError, UnknownNameError
@@ -29,7 +29,8 @@ _KINDS: Mapping[str, Any] = {
 _CONDITIONS = frozenset(Trigger.model_fields) - {"attempts", "scope", "task"}
 
 
-class Exchange(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
     """One request that arrived, and what was answered.
 
     Attributes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -112,7 +113,8 @@ class Play(Struct, frozen=True, kw_only=True):
     seed: int | None = None
 
 
-class PlayedRun(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlayedRun:
     """One run with everything that is known of it.
 
     Attributes:

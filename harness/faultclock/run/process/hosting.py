@@ -234,8 +234,9 @@ def _read(kind: type[T], data: bytes) -> T:
             return msgspec.convert(answer["value"], kind, dec_hook=_validated)
         said, message, hint = (answer[name] for name in ("error", "message", "hint"))
     except (ValueError, TypeError, KeyError, RecursionError) as error:
+        why = f"{type(error).__name__}: {error}".splitlines()[0]
         raise LostError(
-            f"what the process of the subject handed over is no result: {type(error).__name__}"
+            f"what the process of the subject handed over is no result: {why}"
         ) from error
     if said == "broken":
         raise LostError(f"the process of the subject failed: {message}")

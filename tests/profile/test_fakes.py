@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -23,6 +24,7 @@ from faultclock.profile.infer.running import Bench
 from faultclock.profile.infer.schedules import layer_of
 from faultclock.profile.infer.seen import Seen, read_run
 from faultclock.subjects.binding import Binding
+from faultclock.subjects.ports import ProviderRequest, Reply
 from tests.profile.fakes import Hints, Loop, client
 
 _SECOND_NS = 1_000_000_000
@@ -164,6 +166,22 @@ def test_a_whole_profile_of_an_odd_client() -> None:
     assert all(item.attempts.evidence for item in profile.reactions)
     assert profile.model is None
     assert profile.differences == ()
+
+
+@pytest.mark.parametrize("streams", [True, False])
+def test_a_client_that_asks_for_no_stream_meets_no_failure_of_one(streams: bool) -> None:
+    """The status reaches it, and says nothing of a stream."""
+    asks = client(Loop(attempts=2, base_s=1.0))
+
+    async def adapter(request: ProviderRequest) -> Reply:
+        return await asks.invoke_async(replace(request, stream=streams and request.stream))
+
+    probe = Asker(asks.role, asks.dialect).persistent(kind_of("stream-status-503"), 0)
+    with Bench(replace(asks, function=adapter)) as bench:
+        (trace,) = bench.run([probe])
+    seen = read_run(probe.name, trace)
+    assert len(seen.attempts) == 2
+    assert seen.met is streams
 
 
 def test_a_longer_value_that_is_ignored() -> None:

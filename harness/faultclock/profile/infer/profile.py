@@ -123,7 +123,8 @@ def _reaction(id_: str, seen: Seen, schedule: str | None) -> Reaction:
         schedule=schedule,
     )
     if seen.trouble or not seen.met:
-        reason = seen.trouble or "the failure never reached the client: it asks in another way"
+        asks = "it asks for no stream" if kind.stream else "it asks in another way"
+        reason = seen.trouble or f"the failure never reached the client: {asks}"
         return known.model_copy(update={"attempts": Told(reason=reason, evidence=evidence)})
     count = len(seen.attempts)
     attempts = Told[int](value=count, sure="exact", evidence=evidence)

@@ -55,7 +55,7 @@ class Seen(Struct, frozen=True, kw_only=True):
         outcome: of the call.
         error: class of what it raised.
         trouble: why the run proves nothing about the client; empty where it does.
-        met: whether every fault of the probe reached the wire.
+        met: whether every fault of the probe reached the wire, on a stream where it is about one.
         draws: by source, the random numbers that the run had to give, in order.
         asked_ns: the wait up to the date in the first answer's Retry-After; None for none.
         at_once: whether the call asked for several answers at the same time.
@@ -127,7 +127,7 @@ def read_run(name: str, trace: Trace) -> Seen:
         end_ns=None if call.end is None else call.end.at_ns,
         end_seq=None if call.end is None else call.end.seq,
         trouble=trouble,
-        met=all(event.payload.get("optional") for event in trace.of_kind("fault.unmet")),
+        met=_is_met(trace),
         draws=_draws(trace),
         asked_ns=_until_the_date(trace, attempts),
         at_once=any(item.is_one_of_several for item in call.requests),
@@ -159,6 +159,13 @@ def _until_the_date(trace: Trace, attempts: tuple[SeenAttempt, ...]) -> int | No
     value = parse_retry_after(str(text))
     # A date has whole seconds, so it is a little less than was meant, and exactly known.
     return value.instant_ns - attempts[0].known_ns if value.form == "date" else None
+
+
+def _is_met(trace: Trace) -> bool:
+    if not all(event.payload.get("optional") for event in trace.of_kind("fault.unmet")):
+        return False
+    about_a_stream = any(getattr(task, "stream", False) for task in trace.header.scenario.tasks)
+    return not about_a_stream or any(event.stream for event in trace.of_kind("http.request"))
 
 
 def _trouble(trace: Trace) -> str:

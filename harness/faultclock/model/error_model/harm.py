@@ -19,6 +19,7 @@ class Harm(StrEnum):
     CRASH = "crash in the handler"
     WRONG_ANSWER = "wrong answer passed as right"
     STORM = "storm on the provider"
+    NO_ANSWER = "user left without an answer"
     WAITING = "user kept waiting for nothing"
     DIAGNOSIS = "diagnosis lost"
 

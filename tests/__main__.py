@@ -4,7 +4,8 @@ A run of a subject forks, and a fork copies a table of all pages. In a process t
 every framework that is tested, that takes longer than most of the runs. So a process has what one
 folder needs, and each file is read by one of them.
 
-Options that are not its own go to each pytest: `python -m tests --jobs 2 -x`.
+Options that are not its own go to each pytest: `python -m tests --jobs 2 -x`. One folder alone is
+run by pytest itself: `python -m pytest tests/oracle`.
 """
 
 from __future__ import annotations
@@ -99,7 +100,9 @@ def together(done: Sequence[Folder]) -> tuple[list[str], int]:
 def main() -> int:
     """Run all, and say which fail and how many there were."""
     parser = argparse.ArgumentParser(prog="python -m tests", description=__doc__)
-    parser.add_argument("--jobs", type=int, default=(os.cpu_count() or 1) + 1, help="at once")
+    usual = (os.cpu_count() or 1) + 1
+    said = f"folders at once; the default is one more than there are cores, {usual} here"
+    parser.add_argument("--jobs", type=int, default=usual, help=said)
     asked, options = parser.parse_known_args()
     done: list[Folder] = []
     with ThreadPoolExecutor(asked.jobs) as pool:

@@ -4,8 +4,8 @@ What a module keeps when it is imported, such as the time of its last call, a ge
 a session id, lives on in the runs. With the time of this machine there, a token bucket would begin
 hours in the future; with its entropy, no two processes would make the same run.
 
-Whoever waits needs a clock that moves, and shall have it: an event loop, a lock with a deadline,
-whoever sleeps, and whoever reads clocks again and again.
+Code that waits needs a clock that moves, so it sees the real one: an event loop, a lock with a
+deadline, code that sleeps, and code that reads clocks again and again.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-#: Reads of clocks after which somebody waits for them to move.
+#: Reads of clocks after which the code waits for them to move.
 _READS_MAX = 10_000
 #: Packages whose code reads a clock in order to wait.
 _WAITING = frozenset(

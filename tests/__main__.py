@@ -105,8 +105,12 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=usual, help=said)
     asked, options = parser.parse_known_args()
     done: list[Folder] = []
+    names = folders()
+    said = f"{len(names)} folders, {asked.jobs} at once; the first ones take some minutes"
+    sys.stdout.write(f"{said}: {', '.join(names[: asked.jobs])}\n")
+    sys.stdout.flush()
     with ThreadPoolExecutor(asked.jobs) as pool:
-        for future in as_completed([pool.submit(run, it, options) for it in folders()]):
+        for future in as_completed([pool.submit(run, it, options) for it in names]):
             done.append(future.result())
             sys.stdout.write("\n".join([*done[-1].shown(), ""]))
             sys.stdout.flush()

@@ -19,7 +19,7 @@ from faultclock.profile.infer.kinds import kind_of
 from faultclock.profile.infer.laws import SEEDS, laws_of
 from faultclock.profile.infer.layers import loops_of
 from faultclock.profile.infer.probes import Asker, Probe
-from faultclock.profile.infer.profile import infer_profile
+from faultclock.profile.infer.profile import _reaction, infer_profile
 from faultclock.profile.infer.running import Bench
 from faultclock.profile.infer.schedules import layer_of
 from faultclock.profile.infer.seen import Seen, read_run
@@ -182,6 +182,9 @@ def test_a_client_that_asks_for_no_stream_meets_no_failure_of_one(streams: bool)
     seen = read_run(probe.name, trace)
     assert len(seen.attempts) == 2
     assert seen.met is streams
+    if not streams:
+        reaction = _reaction("stream-status-503", seen, None)
+        assert reaction.attempts.reason.endswith("it asks for no stream")
 
 
 def test_a_longer_value_that_is_ignored() -> None:

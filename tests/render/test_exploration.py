@@ -283,6 +283,8 @@ def test_a_subject_from_a_file_is_asked_for_when_its_run_is_made_again() -> None
         subject=EXPLORATIONS["sample"].subject.model_copy(update={"source_digest": "e" * 64}),
     )
     assert "--subject FILE.py:token-racer" in words_of(exploration_html(own))
+    searched = own.model_copy(update={"sought": "KeyError"})
+    assert "--raises KeyError" in words_of(exploration_html(searched))
 
 
 def test_a_file_elsewhere_is_no_link() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 import types
 from pathlib import Path
@@ -12,6 +13,7 @@ from pydantic import BaseModel, ConfigDict
 
 from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.trace.trace import WALL_EPOCH_NS
 from faultclock.run.doctor.healthy import healthy_scenario
 from faultclock.run.execute import Happened, execute, simulate
 from faultclock.run.prepare import prepare, warm
@@ -45,6 +47,21 @@ def test_what_a_call_imports_is_imported_here() -> None:
     sys.modules.pop("colorsys", None)
     assert "colorsys" in warm(lazy)
     assert "colorsys" in sys.modules
+
+
+def test_what_a_call_imports_is_imported_at_the_start_of_the_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the module of the subject itself is."""
+    (tmp_path / "lazily.py").write_text("import time\n\nat = time.time()\n")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    @provider_adapter(id="lazy")
+    def lazy(request: ProviderRequest) -> str:
+        return str(importlib.import_module("lazily"))
+
+    assert "lazily" in warm(lazy)
+    assert sys.modules.pop("lazily").at == WALL_EPOCH_NS / 1e9
 
 
 def test_the_sdk_of_an_adopted_client_is_warmed_by_a_client_of_ours(

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import _thread
 import asyncio
 import datetime
+import importlib
 import os
 import random
 import secrets
+import subprocess
+import sys
 import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from faultclock.model.trace.trace import WALL_EPOCH_NS
+from faultclock.sim import patches
 from faultclock.sim.kernel.clock import MONOTONIC_BASE_NS
-from faultclock.sim.patches import installed, starting
+from faultclock.sim.patches import installed, starting, uninstall
+from faultclock.sim.patches.registry import Patch
 
 _NS = 1_000_000_000
 _EPOCH = datetime.datetime.fromtimestamp(WALL_EPOCH_NS // _NS, datetime.UTC)
@@ -103,12 +111,76 @@ def test_who_sleeps_sees_a_clock_that_moves() -> None:
         assert time.monotonic() != MONOTONIC_BASE_NS / _NS
 
 
-def test_another_thread_sees_the_real_clock() -> None:
-    """It has begun with the real one, and goes on with it."""
-    seen: list[float] = []
+def test_another_thread_sees_the_real_clock_and_real_chance() -> None:
+    """It has begun with the real ones, and goes on with them."""
+    seen: list[object] = []
+    done = threading.Lock()
+    done.acquire()
+
+    def other() -> None:
+        seen.extend((time.time(), os.urandom(8)))
+        done.release()
+
     with starting():
-        thread = threading.Thread(target=lambda: seen.append(time.time()))
-        thread.start()
-        thread.join()
+        first = os.urandom(8)
+    with starting():
+        # As C code starts one: without a frame of `threading` below it.
+        _thread.start_new_thread(other, ())
+        done.acquire()
+        assert os.urandom(8) == first
         assert time.time() == WALL_EPOCH_NS / _NS
     assert seen[0] != WALL_EPOCH_NS / _NS
+    assert first != seen[1]
+
+
+def test_a_subject_may_be_loaded_on_any_thread() -> None:
+    """What stands below who loads it waits for nothing."""
+    seen: list[float] = []
+
+    def load() -> None:
+        with starting():
+            seen.append(time.time())
+
+    thread = threading.Thread(target=load)
+    thread.start()
+    thread.join()
+    assert seen == [WALL_EPOCH_NS / _NS]
+
+
+@pytest.mark.parametrize("inner", [False, True])
+def test_a_library_is_patched_as_soon_as_it_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, inner: bool
+) -> None:
+    """Also one that imports another such library in the middle of itself."""
+    (tmp_path / "outer_lib.py").write_text(f"{'import inner_lib' * inner}\nname = 'real'\n")
+    (tmp_path / "inner_lib.py").write_text("name = 'real'\n")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def patches_of(name: str) -> Iterator[Patch]:
+        if hasattr(sys.modules[name], "name"):
+            yield Patch(sys.modules[name], "name", lambda _: "ours", aliases=False)
+
+    for name in ("outer_lib", "inner_lib"):
+        monkeypatch.setitem(patches._NAMED, name, SimpleNamespace(patches_of=patches_of))
+    try:
+        assert importlib.import_module("outer_lib").name == "ours"
+    finally:
+        sys.modules.pop("outer_lib", None)
+        sys.modules.pop("inner_lib", None)
+
+
+def test_nothing_is_left_in_the_way_of_imports() -> None:
+    """What patches a library at its first import is taken away with all patches."""
+    uninstall()
+    assert patches._just_imported not in sys.meta_path
+
+
+def test_an_interpreter_that_ends_says_nothing() -> None:
+    """Events happen after the names of our modules are gone."""
+    text = (
+        "import sys\nfrom faultclock.sim import patches\npatches.install()\n"
+        "class Late:\n    def __del__(self, audit=sys.audit):\n        audit('import', 'x')\n"
+        "from faultclock.sim.patches import refusals\nrefusals.late = Late()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
+    assert done.stderr == ""

@@ -51,8 +51,6 @@ class _JustImported(MetaPathFinder):
 
     def __init__(self) -> None:
         self._finds = False
-        #: What is only half there.
-        self.pending: set[str] = set()
 
     def find_spec(self, fullname: str, *_: object) -> ModuleSpec | None:
         if fullname not in _NAMED or self._finds:
@@ -66,11 +64,9 @@ class _JustImported(MetaPathFinder):
             execute = spec.loader.exec_module
 
             def exec_module(module: ModuleType) -> None:
-                self.pending.add(fullname)
-                try:
-                    execute(module)
-                finally:
-                    self.pending.discard(fullname)
+                execute(module)
+                # Another one that it imports had it looked at when it was only half there.
+                _late.discard(fullname)
                 if _installation is not None:
                     install_late()
 
@@ -110,7 +106,7 @@ def install_late() -> None:
     """Patch libraries that were imported since; called at the start of each run."""
     assert _installation is not None
     for name, named in _NAMED.items():
-        if name in sys.modules and name not in _late | _just_imported.pending:
+        if name in sys.modules and name not in _late:
             _late.add(name)
             _installation.apply(named.patches_of(name))
 

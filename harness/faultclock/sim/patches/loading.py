@@ -10,7 +10,6 @@ deadline, code that sleeps, and code that reads clocks again and again.
 
 from __future__ import annotations
 
-import os
 import random
 import sys
 from _thread import get_ident
@@ -31,17 +30,17 @@ _SEED = 0
 class _Loader:
     """Who loads a subject."""
 
-    __slots__ = ("base", "entropy", "process", "reads", "thread")
+    __slots__ = ("base", "entropy", "reads", "thread")
 
     def __init__(self, base: FrameType) -> None:
         self.base = base
-        self.process, self.thread = os.getpid(), get_ident()
+        self.thread = get_ident()
         self.entropy = random.Random(_SEED)
         self.reads = 0
 
     def is_here(self) -> bool:
         """Return whether the calling thread is the one that loads."""
-        return self.thread == get_ident() and self.process == os.getpid()
+        return self.thread == get_ident()
 
 
 _loader: _Loader | None = None
@@ -55,13 +54,13 @@ def begun(base: FrameType) -> Iterator[None]:
         base: the frame that loads it; what stands above it belongs to the subject.
     """
     global _loader
-    before, state = _loader, random.getstate()
+    state = random.getstate()
     _loader = _Loader(base)
     random.seed(_SEED)
     try:
         yield
     finally:
-        _loader = before
+        _loader = None
         random.setstate(state)
 
 

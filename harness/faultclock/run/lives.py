@@ -15,7 +15,8 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from functools import partial
+from typing import Any, Protocol
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -108,25 +109,20 @@ class LifeOver(Struct, frozen=True, kw_only=True):
 Leave = Callable[[LifeOver], None]
 
 
-class Life(Struct, frozen=True):
-    """A life that is about to be lived. Plain data: it is pickled.
+class Life(Protocol):
+    """A life that is about to be lived."""
 
-    Attributes:
-        scenario, seed, chance: of the run.
-        progress: of the run so far; used up by this life.
-    """
-
-    scenario: Scenario
-    seed: int
-    chance: Chance
-    progress: Progress
-
-    def __call__(self, binding: Binding, leave: Leave) -> LifeOver | Happened:
+    def __call__(self, leave: Leave) -> LifeOver | Happened:
         """Live it, and return what happened in it if it is the last one.
 
         A process that is killed calls `leave`, if that can end it.
         """
-        return _live_once(self.scenario, binding, self.seed, self.chance, self.progress, leave)
+        ...
+
+
+def inline(life: Life) -> LifeOver | Happened:
+    """Live a life in this process, which goes on afterwards."""
+    return life(lambda _: None)
 
 
 def live(
@@ -135,13 +131,12 @@ def live(
     seed: int,
     chance: Chance = PLAIN,
     *,
-    run_life: Callable[[Life], LifeOver | Happened] | None = None,
+    run_life: Callable[[Life], LifeOver | Happened] = inline,
 ) -> Happened:
     """Let a subject live through `scenario`, with as many lives as it takes.
 
     Args:
         run_life: lives one life; it may do so in another process. What it raises ends the run.
-            None: all lives share this process, which goes on afterwards.
 
     Raises:
         InputError: a task asks for something that its role cannot be asked for.
@@ -159,9 +154,9 @@ def live(
             services=ServicesState.initial(scenario.services),
         )
         while True:
-            life = Life(scenario, seed, chance, progress)
+            life = partial(_live_once, scenario, binding, seed, chance, progress)
             with process_of(binding):
-                over = life(binding, lambda _: None) if run_life is None else run_life(life)
+                over = run_life(life)
             facts += over.facts
             tape = tape.joined(over.tape)
             notes = notes.joined(over.notes)

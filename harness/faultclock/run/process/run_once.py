@@ -96,14 +96,14 @@ def _ran_out_of_memory(happened: Happened) -> bool:
     )
 
 
-def _lived(binding: Binding, life: Life) -> LifeOver | Happened:
+def _lived(life: Life) -> LifeOver | Happened:
     with measured("world", "run") as ended:
 
         def leave_measured(over: LifeOver) -> None:
             ended()
             leave(over)
 
-        over = life(binding, leave_measured)
+        over = life(leave_measured)
     return _observed(over) if isinstance(over, Happened) else over
 
 
@@ -114,7 +114,7 @@ def _lived_isolated(binding: Binding, asked: RunRequest, spill: Spill) -> Happen
     def run_life(life: Life) -> LifeOver | Happened:
         # A child that gets no time at all is killed like one that took too much.
         outcome = run_contained(
-            partial(_lived, binding, life),
+            partial(_lived, life),
             wall_limit_s=max(0.0, deadline_s - time.monotonic()),
             output=spill.descriptors,
             so_far=so_far,

@@ -39,7 +39,7 @@ class Folder(Struct, frozen=True):
 
     Attributes:
         code: that pytest ended with.
-        output: of pytest, line by line; the last one says how many there were, and how long.
+        output: of pytest, line by line.
     """
 
     name: str
@@ -47,7 +47,18 @@ class Folder(Struct, frozen=True):
     output: list[str]
 
     def __str__(self) -> str:
-        return f"tests/{self.name}: {self.output[-1].strip('= ')}"
+        return f"tests/{self.name}: {self.output[self._end].strip('= ')}"
+
+    @property
+    def _end(self) -> int:
+        """The place of the line that says how many there were, and how long; else of the last."""
+        places = range(len(self.output) - 1, -1, -1)
+        return next((at for at in places if _COUNTED.search(self.output[at])), len(self.output) - 1)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many tests there were, by what became of them."""
+        return {what: int(number) for number, what in _COUNTED.findall(self.output[self._end])}
 
     @property
     def is_well(self) -> bool:
@@ -56,10 +67,10 @@ class Folder(Struct, frozen=True):
 
     def shown(self) -> list[str]:
         """Return the lines that somebody has to see."""
-        seen = self.output[:-1]
+        before, after = self.output[: self._end], self.output[self._end + 1 :]
         if self.is_well:
-            seen = [line for line in seen if line.startswith("SKIPPED")]
-        return [*seen, str(self)]
+            before = [line for line in before if line.startswith("SKIPPED")]
+        return [*before, *after, str(self)]
 
 
 def folders() -> list[str]:
@@ -90,7 +101,7 @@ def together(done: Sequence[Folder]) -> tuple[list[str], int]:
     """Return what all of them come to, in lines, and the exit code: no test is no success."""
     counts: Counter[str] = Counter()
     for folder in done:
-        counts.update({what: int(number) for number, what in _COUNTED.findall(folder.output[-1])})
+        counts.update(folder.counts)
     broken = sorted((folder for folder in done if not folder.is_well), key=lambda it: it.name)
     lines = [f"failed: {folder}" for folder in broken]
     lines.append(", ".join(f"{number:,} {what}" for what, number in sorted(counts.items())))

@@ -190,6 +190,13 @@ def test_all_folders_are_well_or_the_run_is_not(ends: list[tuple[int, str]], cod
     assert lines[:-1] == [f"failed: {folder}" for folder in done if folder.code in (1, 2)]
 
 
+def test_what_is_said_after_the_last_test_is_shown_and_hides_no_count() -> None:
+    """Python may complain while it ends."""
+    folder = everything.Folder("room", 0, ["....", "4 passed in 1.00s", "Exception ignored in"])
+    assert folder.shown() == ["Exception ignored in", "tests/room: 4 passed in 1.00s"]
+    assert everything.together([folder]) == (["4 passed"], 0)
+
+
 def test_the_version_is_one_and_has_its_changes() -> None:
     """Package, metadata and changelog agree."""
     assert _pyproject()["project"]["version"] == faultclock.__version__

@@ -7,7 +7,7 @@ import contextlib
 import math
 import threading
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
@@ -336,6 +336,41 @@ def test_debug_mode_works() -> None:
         return await loop_here().run_in_executor(None, time.monotonic)
 
     assert value_of(subject) == 1_001
+
+
+def _asked_soon(loop: Any, callback: Callable[[], None]) -> None:
+    loop.call_soon(callback)
+
+
+def _asked_later(loop: Any, callback: Callable[[], None]) -> None:
+    loop.call_later(1, callback)
+
+
+def _asked_from_a_thread(loop: Any, callback: Callable[[], None]) -> None:
+    loop.call_soon_threadsafe(callback)
+
+
+@pytest.mark.parametrize("ask", [_asked_soon, _asked_later, _asked_from_a_thread])
+def test_debug_mode_says_who_asked_for_a_callback_that_fails(
+    ask: Callable[[Any, Callable[[], None]], None],
+) -> None:
+    """The last line is of the code that asked, as the standard library has it."""
+
+    def fails() -> None:
+        raise ValueError("in a callback")
+
+    async def subject() -> list[str]:
+        seen: list[str] = []
+        loop = loop_here()
+        loop.set_debug(True)
+        loop.set_exception_handler(
+            lambda _, context: seen.append(context["source_traceback"][-1].name)
+        )
+        ask(loop, fails)
+        await asyncio.sleep(2)
+        return seen
+
+    assert value_of(subject) == [ask.__name__]
 
 
 @pytest.mark.parametrize(

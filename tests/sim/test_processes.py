@@ -462,3 +462,18 @@ def test_a_call_id_survives_a_wait() -> None:
         return CALL_ID.get()
 
     assert lab.value(subject) == "ask/1"
+
+
+def test_a_program_that_outlives_the_interpreter_is_no_noise() -> None:
+    """Python asks for each program that is left over after it has cleared our modules."""
+    program = """
+import subprocess, sys
+from faultclock.sim.patches import install, processes
+install()
+subprocess.kept = subprocess.Popen(["cat"], stdin=subprocess.PIPE)
+sys.kept = [subprocess, processes]
+"""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stderr == ""

@@ -14,7 +14,7 @@ import asyncio
 from asyncio import events, format_helpers
 from collections.abc import Callable, Coroutine
 from contextvars import Context, copy_context
-from traceback import extract_stack
+from traceback import StackSummary
 from typing import TYPE_CHECKING, Any
 
 from faultclock.sim.kernel.clock import monotonic_seconds
@@ -24,25 +24,18 @@ if TYPE_CHECKING:
     from faultclock.sim.kernel.lanes import Lane
     from faultclock.sim.kernel.loop import KernelLoop
 
-_allocate = object.__new__
+#: What a callback raises through the loop. The base class of a handle would hand the last two to
+#: the loop's exception handler.
+PASSED_ON = (SystemExit, KeyboardInterrupt, SimEscape, SimKilled)
+
+#: Makes a handle past its constructor, which passes through C and back.
+allocate = object.__new__
 
 
 class SimHandle(events.Handle):
-    """A callback that is due as soon as the loop comes round. Made by `new_handle`."""
+    """A callback that is due as soon as the loop comes round. Made by `new_handle` or alike."""
 
     __slots__ = ()
-
-    _callback: Callable[..., object]
-    _context: Context
-
-    def _run(self) -> None:
-        try:
-            self._context.run(self._callback, *self._args)
-        except (SystemExit, KeyboardInterrupt, SimEscape, SimKilled):
-            # The base class would hand the last two to the loop's exception handler.
-            raise
-        except BaseException as error:  # noqa: BLE001 - asyncio's own rule
-            _report(self, error)
 
 
 def new_handle(
@@ -50,21 +43,26 @@ def new_handle(
     args: tuple[Any, ...],
     loop: KernelLoop,
     context: Context | None,
+    traced: StackSummary | None = None,
 ) -> SimHandle:
-    """Return a handle; this is the hottest constructor, so it does not pass through C and back."""
-    handle: Any = _allocate(SimHandle)
+    """Return a handle.
+
+    Args:
+        traced: who asked for it, where the loop is debugged.
+    """
+    handle: Any = allocate(SimHandle)
     handle._context = copy_context() if context is None else context
     handle._loop = loop
     handle._callback = callback
     handle._args = args
     handle._cancelled = False
     handle._repr = None
-    handle._source_traceback = extract_stack() if loop._debug else None
+    handle._source_traceback = traced
     return handle  # type: ignore[no-any-return]
 
 
 class SimTimerHandle(events.TimerHandle):
-    """A callback that is due at a time. Made by `new_timer`."""
+    """A callback that is due at a time. Made by the loop."""
 
     __slots__ = ("_begun", "_maker")
 
@@ -75,48 +73,29 @@ class SimTimerHandle(events.TimerHandle):
     #: When the task that waits for it began to, and the task; None where nothing looks at waits.
     _begun: tuple[int, asyncio.Task[Any]] | None
 
-    def _run(self) -> None:
-        begun = self._begun
+    def show_wait(self) -> None:
+        """Show who looks at waits that the one for this is over."""
+        begun, self._begun = self._begun, None
         if begun is not None:
-            self._begun = None
             self._loop.show_wait(*begun)
-        SimHandle._run(self)  # type: ignore[arg-type]
 
     def cancel(self) -> None:
         """Never call it, and let go of the task that waits; its entry is dropped when it is due."""
         if not self._cancelled:
-            self._begun = None
-            events.Handle.cancel(self)
+            # As the base class does it, but for two calls: every sleep that is over comes here.
+            timer: Any = self
+            timer._cancelled = True
+            if self._loop._debug:
+                timer._repr = repr(self)
+            timer._callback = timer._args = self._begun = None
 
     def when(self) -> float:
         """Return the loop time at which it is due, in seconds."""
         return monotonic_seconds(self._when)
 
 
-def new_timer(
-    at_ns: int,
-    callback: Callable[..., object],
-    args: tuple[Any, ...],
-    loop: KernelLoop,
-    context: Context | None,
-) -> SimTimerHandle:
-    """Return a timer, made as `new_handle` makes a handle."""
-    timer: Any = _allocate(SimTimerHandle)
-    timer._context = copy_context() if context is None else context
-    timer._loop = loop
-    timer._callback = callback
-    timer._args = args
-    timer._cancelled = False
-    timer._repr = None
-    timer._source_traceback = extract_stack() if loop._debug else None
-    timer._begun = timer._maker = None
-    # Comparing and hashing do with nanoseconds; only `when` must be seconds.
-    timer._when = at_ns
-    timer._scheduled = False
-    return timer  # type: ignore[no-any-return]
-
-
-def _report(handle: Any, error: BaseException) -> None:
+def report(handle: Any, error: BaseException) -> None:
+    """Hand what a callback has raised to its loop's exception handler, as asyncio does."""
     source = format_helpers._format_callback_source(handle._callback, handle._args)
     context = {"message": f"Exception in callback {source}", "exception": error, "handle": handle}
     if handle._source_traceback:

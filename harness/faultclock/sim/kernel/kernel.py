@@ -23,7 +23,7 @@ from faultclock.sim.kernel.context import CALL_ID, current_call
 from faultclock.sim.kernel.ending import Ending, EndingReason, Limits
 from faultclock.sim.kernel.env import Call, UrgentMark, run_callbacks
 from faultclock.sim.kernel.escapes import SimEscape, SimKilled
-from faultclock.sim.kernel.handles import SimHandle, SimTimerHandle
+from faultclock.sim.kernel.handles import PASSED_ON, SimHandle, SimTimerHandle, report
 from faultclock.sim.kernel.recorder import Recorder
 from faultclock.sim.kernel.scheduler import Scheduler
 from faultclock.sim.kernel.waits import SHOWN_NS, Watcher, describe_waits, outwards
@@ -239,7 +239,15 @@ class Kernel(Scheduler):
                             continue
                         owner = event._loop
                         if owner is loop:
-                            event._run()
+                            if kind is SimTimerHandle and event._begun is not None:
+                                event.show_wait()
+                            # Here and not in a method of it: the call would cost as much.
+                            try:
+                                event._context.run(event._callback, *event._args)
+                            except PASSED_ON:
+                                raise
+                            except BaseException as error:  # noqa: BLE001 - asyncio's own rule
+                                report(event, error)
                             if loop._stopping:
                                 return None
                         elif owner.runner is None:

@@ -8,12 +8,15 @@ seconds, because asyncio's is; on the queue it is an integer of nanoseconds, so 
 from __future__ import annotations
 
 import asyncio
-from collections import deque
-from collections.abc import Callable, Coroutine, Mapping
+import sys
+from collections import defaultdict, deque
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import suppress
-from contextvars import Context
+from contextvars import Context, copy_context
 from functools import partial
 from itertools import count, repeat, starmap
+from operator import call
+from traceback import StackSummary, extract_stack
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -25,8 +28,8 @@ from faultclock.sim.kernel.handles import (
     SimHandle,
     SimTask,
     SimTimerHandle,
+    allocate,
     new_handle,
-    new_timer,
 )
 from faultclock.sim.kernel.kernel import Kernel
 from faultclock.sim.kernel.lanes import Lane
@@ -92,14 +95,16 @@ class KernelLoop(asyncio.BaseEventLoop):
         self.hash_numbers = count(1)
         self._task_numbers = count(1)
         self._clock_resolution = 1 / SECOND_NS
-        self._future_class: type[asyncio.Future[Any]] = asyncio.Future
         self._enqueue = kernel.env.ready.append
-        # All of this is C, so `globals` answers for the code that wants a future. To make a frame
-        # object of that code, in order to ask it, would take twice as long as the future itself.
-        globals_of_caller = starmap(globals, repeat(()))
-        self.create_future = partial(  # type: ignore[method-assign]
-            next, map(self._new_future, globals_of_caller)
-        )
+        # By the package of the code that wants one; see `handles` for why asyncio's own differ.
+        own = partial(SimFuture, loop=self)
+        self._new_futures: dict[Any, Callable[[], asyncio.Future[Any]]]
+        self._new_futures = defaultdict(lambda: own, asyncio=partial(asyncio.Future, loop=self))
+        # All of this is C, so `globals` answers for the code that wants a future: to call a
+        # function of Python, or to make a frame object, takes as long as the future itself.
+        packages: Iterator[Any] = map(dict.get, starmap(globals, repeat(())), repeat("__package__"))
+        futures = map(call, map(self._new_futures.__getitem__, packages))
+        self.create_future = partial(next, futures)  # type: ignore[method-assign]
         kernel.loops_made += 1
         self.number = kernel.loops_made
         self.lane: Lane | None = None
@@ -115,23 +120,31 @@ class KernelLoop(asyncio.BaseEventLoop):
         self, callback: Callback, *args: Any, context: Context | None = None
     ) -> SimHandle:
         """Call back when the loop comes round, in the order of asking."""
-        if self._closed or self._debug:
-            self._check(callback, "call_soon")
-        handle = new_handle(callback, args, self, context)
+        traced = self._check(callback, "call_soon") if self._closed or self._debug else None
+        # What `new_handle` does: every step of a task comes here, and the call would be felt.
+        handle: Any = allocate(SimHandle)
+        handle._context = copy_context() if context is None else context
+        handle._loop = self
+        handle._callback = callback
+        handle._args = args
+        handle._cancelled = False
+        handle._repr = None
+        handle._source_traceback = traced
         self._enqueue(handle)
-        return handle
+        return handle  # type: ignore[no-any-return]
 
     def call_soon_threadsafe(  # type: ignore[override]
         self, callback: Callback, *args: Any, context: Context | None = None
     ) -> SimHandle:
         """Do what `call_soon` does, from any thread of the world."""
+        traced = None
         if self._closed or self._debug:
-            self._check(callback, "call_soon_threadsafe")
+            traced = self._check(callback, "call_soon_threadsafe")
         here = current()
         if here is None or here[0] is not self.kernel:
             self.kernel.escaped("a simulated loop used by a real thread", call_site())
             raise SimEscape("a simulated loop was used by a thread outside its world")
-        handle = new_handle(callback, args, self, context)
+        handle = new_handle(callback, args, self, context, traced)
         self._enqueue(handle)
         return handle
 
@@ -169,26 +182,38 @@ class KernelLoop(asyncio.BaseEventLoop):
     def _call_at_ns(
         self, at_ns: int, callback: Callback, args: tuple[Any, ...], context: Context | None
     ) -> SimTimerHandle:
-        if self._closed or self._debug:
-            self._check(callback, "call_at")
-        handle = new_timer(at_ns, callback, args, self, context)
+        traced = self._check(callback, "call_at") if self._closed or self._debug else None
+        timer: Any = allocate(SimTimerHandle)
+        timer._context = copy_context() if context is None else context
+        timer._loop = self
+        timer._callback = callback
+        timer._args = args
+        timer._cancelled = timer._scheduled = False
+        timer._repr = timer._begun = timer._maker = None
+        timer._source_traceback = traced
+        # Comparing and hashing do with nanoseconds; only `when` must be seconds.
+        timer._when = at_ns
         kernel, now_ns = self.kernel, self.env._now
         if kernel.explored or kernel.watcher is not None:
             task = asyncio.current_task(self)
             if kernel.explored:
-                handle._maker = task
+                timer._maker = task
             if task is not None and kernel.watcher is not None and at_ns - now_ns >= SHOWN_NS:
-                handle._begun = now_ns, task
+                timer._begun = now_ns, task
         if at_ns < _NEVER_NS:
-            self.env.schedule_at(handle, at_ns)
-        return handle
+            self.env.schedule_at(timer, at_ns)
+        return timer  # type: ignore[no-any-return]
 
-    def _check(self, callback: Callback, name: str) -> None:
+    def _check(self, callback: Callback, name: str) -> StackSummary | None:
+        """Check what is asked for, and return who asked in a loop that is debugged."""
         self._check_closed()
-        if self._debug:
-            if name == "call_soon":
-                self._check_thread()
-            self._check_callback(callback, name)
+        if not self._debug:
+            return None
+        if name == "call_soon":
+            self._check_thread()
+        self._check_callback(callback, name)
+        frame = sys._getframe(2)
+        return extract_stack(frame.f_back if frame.f_globals is globals() else frame)
 
     def show_wait(self, from_ns: int, task: asyncio.Task[Any]) -> None:
         """Show the world's watcher that a task has waited until now."""
@@ -198,25 +223,16 @@ class KernelLoop(asyncio.BaseEventLoop):
 
     # ------------------------------------------------------------------ tasks and futures
 
-    def _new_future(self, caller: Mapping[str, Any]) -> asyncio.Future[Any]:
-        """Return a future; see `handles` for why it is of asyncio's own class for asyncio.
-
-        Args:
-            caller: the names of the module that wants it.
-        """
-        if caller.get("__package__") == "asyncio":
-            return self._future_class(loop=self)
-        return SimFuture(loop=self)
-
     def run_in_executor(  # type: ignore[override]
         self, executor: Any, func: Callable[..., Any], *args: Any
     ) -> asyncio.Future[Any]:
         """Run `func(*args)` on a simulated thread; its future's hash is reproducible."""
-        self._future_class = SimFuture
+        of_asyncio = self._new_futures["asyncio"]
+        self._new_futures["asyncio"] = partial(SimFuture, loop=self)
         try:
             return super().run_in_executor(executor, func, *args)
         finally:
-            self._future_class = asyncio.Future
+            self._new_futures["asyncio"] = of_asyncio
 
     def create_task(  # type: ignore[override]
         self,

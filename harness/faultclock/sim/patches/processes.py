@@ -198,8 +198,11 @@ def _child_of(popen: Any) -> Child | None:
 
 
 def _make_internal_poll(original: Function) -> Function:
+    # Python asks every process that is left over when it ends, and clears this module before that.
+    child_of = _child_of
+
     def _internal_poll(self: Any, *args: Any, **kwargs: Any) -> Any:
-        child = _child_of(self)
+        child = child_of(self)
         if child is None:
             return original(self, *args, **kwargs)
         here = current()

@@ -97,7 +97,7 @@ def measure(size: Size) -> Iterator[Row]:
     asides = {peer: Aside(calls) for peer, calls in peers.items()}
     (found,) = find_scenarios((SCENARIO,))
     explorations: dict[str, Callable[[], object]] = {}
-    runs = size.of(100, 2)
+    runs = size.of(1_000, 2)
     for peer, names in subjects.items():
         pieces = dict(piece for name in names for piece in pieces_of(name, found.scenario))
         pieces["fork and wait, nothing else"] = fork_and_wait
@@ -105,7 +105,9 @@ def measure(size: Size) -> Iterator[Row]:
         yield from rows_of(case, "ms", best_ms(pieces, size, asides[peer]), peer)
         explorations[names[0]] = partial(explored, found.scenario, prepare(names[0]), runs)
     taken_ms = best_ms(explorations, size)
-    yield from rows_of("explored", "ms a run", {name: ms / runs for name, ms in taken_ms.items()})
+    yield from rows_of(
+        f"explored, {runs:,} runs", "ms a run", {name: ms / runs for name, ms in taken_ms.items()}
+    )
     run_all = suite("reference", size.of((), (SCENARIO,)))
     runs = len(run_all().runs)
     taken_ms = best_ms({"reference, judged, two jobs": run_all}, size)

@@ -41,6 +41,7 @@ from faultclock.model.trace.trace import Trace
 from faultclock.oracle.checks.run.evidence import SPOILING
 from faultclock.oracle.judge import Judge
 from faultclock.run.bind_scenario import cannot_be_said, of_role
+from faultclock.run.process.confirm import SHARE
 from faultclock.run.process.judged_runs import Done, Twice
 from faultclock.run.process.workers import Shared, Workers, as_finished
 from faultclock.run.suite import lost_run, run_one
@@ -53,6 +54,10 @@ _Item = tuple[int, int]
 #: Runs in a chunk, at most: some tenths of a second of work, and little to lose.
 _ISOLATED_CHUNK = 8
 _INLINE_CHUNK = 32
+#: The first runs of each scenario of which one in twenty is made twice, and the share of the later
+#: ones: what is unsteady shows in the first ones most likely, and the second runs of a long
+#: exploration need not take a quarter of its time.
+_FIRST_RUNS, _LATER_SHARE = 200, 0.01
 #: Under which runs that were not the same twice are counted.
 _UNSTEADY = "UNSTEADY"
 
@@ -240,6 +245,7 @@ class _Work:
                 coordinates=lambda case, trace: coordinates_of_trace(
                     request.scenarios[case.place], trace
                 ),
+                share=lambda case: share_of(case.planned.number),
             )
         return [self._outcome(self._twice(self._case(item))) for item in items]
 
@@ -277,6 +283,15 @@ class _Work:
         request = self._request
         limit_s = request.wall_limit_s
         return rerun(request.scenarios[case.place], request.binding, where, wall_limit_s=limit_s)
+
+
+def share_of(number: int) -> float:
+    """Return how many of the runs that do not fail are made twice, 0 to 1.
+
+    Args:
+        number: of the run in its scenario, from 1.
+    """
+    return SHARE if number <= _FIRST_RUNS else _LATER_SHARE
 
 
 def _outcomes(shared: Shared[_Work], items: tuple[_Item, ...]) -> list[Outcome]:

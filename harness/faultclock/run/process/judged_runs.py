@@ -20,6 +20,7 @@ from faultclock.oracle.judge import Judge, SeedsJudge
 from faultclock.oracle.verdicts import spoilt
 from faultclock.run.process.confirm import (
     REPEATABLE,
+    SHARE,
     confirmed,
     coordinates_of,
     is_made_twice,
@@ -61,6 +62,7 @@ class Twice(Generic[C]):
             the process beside, so that is forked before the first one.
         verdict: of the findings of a run.
         coordinates: of a run, from what was asked for and its trace.
+        share: of the runs like this one that do not fail, the share that is made once more, 0 to 1.
     """
 
     judge: Judge
@@ -70,6 +72,7 @@ class Twice(Generic[C]):
     inline: bool = False
     verdict: Callable[[tuple[Finding, ...]], Verdict] = verdict_of
     coordinates: Callable[[C, Trace], Coordinates] = lambda _, trace: coordinates_of(trace)
+    share: Callable[[C], float] = lambda _: SHARE
     _aside: Aside[Trace] | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
@@ -105,7 +108,7 @@ class Twice(Generic[C]):
 
     def _is_made_twice(self, done: Done[C]) -> bool:
         return self.again is not None and is_made_twice(
-            done.trace, self.verdict(done.judgement.findings)
+            done.trace, self.verdict(done.judgement.findings), self.share(done.case)
         )
 
     def _unsteady(self, done: Done[C]) -> Unsteady | None:

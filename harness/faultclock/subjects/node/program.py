@@ -1,6 +1,7 @@
 """Runs a module in processes of Node, one for each life of a subject.
 
-The next process is started ahead: it loads the module while the run before it is being made.
+From the second life on, the next process is started ahead: it loads the module while the run
+before it is being made. After the first one it is not yet known that there will be another.
 """
 
 from __future__ import annotations
@@ -144,6 +145,7 @@ class NodeProgram:
     def __init__(self, file: Path) -> None:
         self._file = file
         self._process: NodeProcess | None = None
+        self._has_lived = False
         self._ahead: tuple[int, NodeProcess] | None = None
         self.world: ForeignWorld | None = None
 
@@ -155,7 +157,9 @@ class NodeProgram:
         # One that another process has started is not ours: it inherited the descriptors alone.
         mine = ahead is not None and ahead[0] == here
         process = ahead[1] if ahead and mine else NodeProcess(self._file, prepare)
-        self._ahead = here, NodeProcess(self._file, prepare)
+        if self._has_lived:
+            self._ahead = here, NodeProcess(self._file, prepare)
+        self._has_lived = True
         self._process = process
         try:
             yield

@@ -279,7 +279,7 @@ def test_a_pass_that_is_not_the_same_twice_is_none(
 def test_of_later_runs_fewer_are_made_twice(
     model: ErrorModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One in twenty of the first 200, then one in a hundred: here the first three, then none."""
+    """One in twenty of the first 100, then one in a hundred: here the first three, then none."""
     scenario = small(provider=limited(retry_after="2"))
     state = of_process_state(ends_at=99)
     drifting = binding_of("drifting", lambda: state() / 1e7, inline=True)

@@ -54,10 +54,10 @@ _Item = tuple[int, int]
 #: Runs in a chunk, at most: some tenths of a second of work, and little to lose.
 _ISOLATED_CHUNK = 8
 _INLINE_CHUNK = 32
-#: The first runs of each scenario of which one in twenty is made twice, and the share of the later
-#: ones: what is unsteady shows in the first ones most likely, and the second runs of a long
-#: exploration need not take a quarter of its time.
-_FIRST_RUNS, _LATER_SHARE = 200, 0.01
+#: The runs of each scenario of which one in twenty is made twice: as many as are made by default.
+#: Of later ones it is a smaller share: what is unsteady has most likely been seen by then, and the
+#: second runs of a long exploration need not take a quarter of its time.
+_FIRST_RUNS, _LATER_SHARE = 100, 0.01
 #: Under which runs that were not the same twice are counted.
 _UNSTEADY = "UNSTEADY"
 

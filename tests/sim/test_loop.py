@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import math
+import os
 import threading
 import time
+import weakref
 from collections.abc import AsyncIterator, Callable
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -16,6 +20,7 @@ from faultclock.errors import InternalError
 from faultclock.sim.kernel.escapes import SimEscape
 from faultclock.sim.kernel.kernel import current
 from faultclock.sim.loop import SimLoop
+from faultclock.sim.world import World
 from tests.sim.running import run, value_of
 
 
@@ -336,6 +341,102 @@ def test_debug_mode_works() -> None:
         return await loop_here().run_in_executor(None, time.monotonic)
 
     assert value_of(subject) == 1_001
+
+
+def test_what_is_refused_in_a_callback_ends_the_run_there() -> None:
+    """No exception handler is asked, and what waits is not waited for."""
+    seen: list[object] = []
+
+    async def subject() -> None:
+        loop = loop_here()
+        loop.set_exception_handler(lambda _, context: seen.append(context["exception"]))
+        loop.call_soon(os.fork)
+        await asyncio.sleep(1)
+        seen.append("a second later")
+
+    _, ending = run(subject)
+    assert (ending.reason, seen) == ("escape", [])
+
+
+@pytest.mark.parametrize("error", [SystemExit, KeyboardInterrupt])
+def test_what_ends_a_program_ends_it_from_a_callback_too(error: type[BaseException]) -> None:
+    """As with the standard library, no exception handler is asked about it."""
+    seen: list[object] = []
+
+    def fails() -> None:
+        raise error
+
+    async def subject() -> None:
+        loop_here().set_exception_handler(lambda _, context: seen.append(context["exception"]))
+        loop_here().call_soon(fails)
+        await asyncio.sleep(1)
+
+    with pytest.raises(error):
+        value_of(subject)
+    assert seen == []
+
+
+def test_what_is_due_when_the_process_is_killed_never_comes() -> None:
+    """A callback blocks while a thread kills the process, and another callback is due."""
+    seen: list[str] = []
+
+    async def subject() -> None:
+        loop_here().call_soon(time.sleep, 2)
+        loop_here().call_later(1, seen.append, "after the end")
+        threading.Thread(target=killing).start()
+        await asyncio.sleep(5)
+
+    def killing() -> None:
+        time.sleep(1)
+        here = current()
+        assert here is not None
+        here[0].crash()
+
+    _, ending = run(subject)
+    assert (ending.reason, seen) == ("crashed", [])
+
+
+def test_a_timer_that_is_cancelled_lets_go_of_all_it_holds() -> None:
+    """It stays in the queue until it would be due, which may be an hour."""
+    world = World(seed=0)
+    world.kernel.watcher = Mock()
+    timers: list[asyncio.TimerHandle] = []
+
+    async def waits(given: frozenset[int]) -> None:
+        timers.append(asyncio.get_running_loop().call_later(3_600, print, given))
+
+    async def subject() -> list[list[bool]]:
+        given = frozenset((1, 2))
+        task = asyncio.create_task(waits(given))
+        known = weakref.ref(task), weakref.ref(given)
+        await task
+        del task, given
+        held = []
+        for _ in range(2):
+            # The callback that wakes this task has the other one in its arguments.
+            await asyncio.sleep(0)
+            gc.collect()
+            held.append([it() is not None for it in known])
+            timers[0].cancel()
+        return held
+
+    assert world.run(subject).value == [[True, True], [False, False]]
+
+
+@pytest.mark.parametrize("later", [False, True])
+def test_debug_mode_says_what_was_cancelled(later: bool) -> None:
+    """As the standard library does, though the callback itself is let go."""
+
+    def named() -> None: ...
+
+    async def subject() -> str:
+        loop = loop_here()
+        loop.set_debug(True)
+        handle = loop.call_later(1, named) if later else loop.call_soon(named)
+        handle.cancel()
+        return repr(handle)
+
+    assert "named" in value_of(subject)
 
 
 def _asked_soon(loop: Any, callback: Callable[[], None]) -> None:

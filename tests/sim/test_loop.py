@@ -423,6 +423,24 @@ def test_a_timer_that_is_cancelled_lets_go_of_all_it_holds() -> None:
     assert world.run(subject).value == [[True, True], [False, False]]
 
 
+def test_debug_mode_refuses_a_coroutine_function_and_another_thread() -> None:
+    """In the standard library's words."""
+
+    async def asked() -> None: ...
+
+    async def subject() -> None:
+        loop = loop_here()
+        loop.set_debug(True)
+        with pytest.raises(TypeError, match="coroutines cannot be used with call_soon"):
+            loop.call_soon(asked)
+        with pytest.raises(TypeError, match="coroutines cannot be used with call_at"):
+            loop.call_later(1, asked)
+        with pytest.raises(RuntimeError, match="Non-thread-safe operation"):
+            await asyncio.to_thread(loop.call_soon, print)
+
+    value_of(subject)
+
+
 @pytest.mark.parametrize("later", [False, True])
 def test_debug_mode_says_what_was_cancelled(later: bool) -> None:
     """As the standard library does, though the callback itself is let go."""
@@ -437,6 +455,23 @@ def test_debug_mode_says_what_was_cancelled(later: bool) -> None:
         return repr(handle)
 
     assert "named" in value_of(subject)
+
+
+def test_futures_that_a_library_may_keep_in_a_set_are_numbered() -> None:
+    """So are those of an executor; afterwards asyncio has its own again, which are faster."""
+
+    async def subject() -> tuple[list[int], type]:
+        loop, waits = loop_here(), asyncio.Queue[int]()
+        made = [loop.create_future(), loop.run_in_executor(None, int), loop.create_future()]
+        numbers = [hash(future) for future in made]
+        await made[1]
+        task = asyncio.ensure_future(waits.get())
+        await asyncio.sleep(0)
+        (own,) = waits._getters  # type: ignore[attr-defined]
+        task.cancel()
+        return [number - numbers[0] for number in numbers], type(own)
+
+    assert value_of(subject) == ([0, 1, 2], asyncio.Future)
 
 
 def _asked_soon(loop: Any, callback: Callable[[], None]) -> None:

@@ -474,6 +474,20 @@ def test_futures_that_a_library_may_keep_in_a_set_are_numbered() -> None:
     assert value_of(subject) == ([0, 1, 2], asyncio.Future)
 
 
+@pytest.mark.parametrize("package", [None, "", 1, "asyncio", type("Text", (str,), {})("a")])
+def test_whatever_calls_itself_a_package_gets_a_future(package: object) -> None:
+    """Code that is made from a text says what it likes."""
+
+    async def subject() -> int:
+        names: dict[str, Any] = {"__package__": package, "loop": loop_here()}
+        exec("future = loop.create_future()", names)
+        loop_here().call_soon(names["future"].set_result, 3)
+        found: int = await names["future"]
+        return found
+
+    assert value_of(subject) == 3
+
+
 def _asked_soon(loop: Any, callback: Callable[[], None]) -> None:
     loop.call_soon(callback)
 

@@ -54,10 +54,8 @@ _Item = tuple[int, int]
 #: Runs in a chunk, at most: some tenths of a second of work, and little to lose.
 _ISOLATED_CHUNK = 8
 _INLINE_CHUNK = 32
-#: The runs of each scenario of which one in twenty is made twice: as many as are made by default.
-#: Of later ones it is a smaller share: what is unsteady has most likely been seen by then, and the
-#: second runs of a long exploration need not take a quarter of its time.
-_FIRST_RUNS, _LATER_SHARE = 100, 0.01
+#: The runs of each scenario that are always made twice: a share of a few runs is none at all.
+_ALWAYS_TWICE = 3
 #: Under which runs that were not the same twice are counted.
 _UNSTEADY = "UNSTEADY"
 
@@ -291,7 +289,7 @@ def share_of(number: int) -> float:
     Args:
         number: of the run in its scenario, from 1.
     """
-    return SHARE if number <= _FIRST_RUNS else _LATER_SHARE
+    return 1.0 if number <= _ALWAYS_TWICE else SHARE
 
 
 def _outcomes(shared: Shared[_Work], items: tuple[_Item, ...]) -> list[Outcome]:

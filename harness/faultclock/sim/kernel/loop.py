@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import suppress
 from contextvars import Context, copy_context
@@ -97,13 +97,13 @@ class KernelLoop(asyncio.BaseEventLoop):
         self._clock_resolution = 1 / SECOND_NS
         self._enqueue = kernel.env.ready.append
         # By the package of the code that wants one; see `handles` for why asyncio's own differ.
-        own = partial(SimFuture, loop=self)
+        of_others: Callable[[], asyncio.Future[Any]] = partial(SimFuture, loop=self)
         self._new_futures: dict[Any, Callable[[], asyncio.Future[Any]]]
-        self._new_futures = defaultdict(lambda: own, asyncio=partial(asyncio.Future, loop=self))
+        self._new_futures = {"asyncio": partial(asyncio.Future, loop=self), None: of_others}
         # All of this is C, so `globals` answers for the code that wants a future: to call a
         # function of Python, or to make a frame object, takes as long as the future itself.
         packages: Iterator[Any] = map(dict.get, starmap(globals, repeat(())), repeat("__package__"))
-        futures = map(call, map(self._new_futures.__getitem__, packages))
+        futures = map(call, map(self._new_futures.get, packages, repeat(of_others)))
         self.create_future = partial(next, futures)  # type: ignore[method-assign]
         kernel.loops_made += 1
         self.number = kernel.loops_made
@@ -228,7 +228,7 @@ class KernelLoop(asyncio.BaseEventLoop):
     ) -> asyncio.Future[Any]:
         """Run `func(*args)` on a simulated thread; its future's hash is reproducible."""
         of_asyncio = self._new_futures["asyncio"]
-        self._new_futures["asyncio"] = partial(SimFuture, loop=self)
+        self._new_futures["asyncio"] = self._new_futures[None]
         try:
             return super().run_in_executor(executor, func, *args)
         finally:

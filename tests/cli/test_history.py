@@ -85,7 +85,9 @@ def test_the_token_of_the_first_failure_leads_to_its_coordinates(flaky: Path) ->
     """It can be given to `replay`, here or elsewhere."""
     text = faultclock("history", str(flaky)).stdout
     (line,) = [line for line in text.splitlines() if "faultclock replay fc2." in line]
-    where = coordinates_of(line.split()[-1])
+    words = line.split()
+    assert words[-2:] == ["--model", "stud-cli"]
+    where = coordinates_of(words[-3])
     assert (where.scenario, where.scenario_digest, where.subject) == (ID, DIGEST, "mine")
     assert (where.seed, where.tape) == (21, made_up(3)[0].tape)
 

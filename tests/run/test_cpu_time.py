@@ -97,6 +97,6 @@ def test_shares_are_said_in_words() -> None:
     spent = {("world", "sim"): 500, ("libraries", "a"): 200, ("libraries", "b"): 250}
     spent |= {("subject", "client.py"): 50}
     assert in_words(spent) == (
-        "processor time: the simulated world 50 %, its libraries 45 %, your code 5 %"
+        "processor time: your code 5 %, its libraries 45 %, the simulated world 50 %"
     )
     assert in_words({}) == "no run was made: no processor time was measured"

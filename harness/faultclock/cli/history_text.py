@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
+from faultclock.cli.options import DEFAULT_MODEL
 from faultclock.history.findings import (
     UNSTEADY,
     DeterminismBug,
@@ -19,6 +20,7 @@ from faultclock.model.report.finding import Verdict
 from faultclock.model.report.token import token_of
 from faultclock.render.verdict_words import LOOKS
 from faultclock.render.wording import count, short_digest
+from faultclock.subjects.registry import shipped_ids
 
 _HEADINGS = ("no", "when (UTC)", "command", "subject", "model", "runs", "verdicts", "state")
 _STATES = {"open": "not finished", "stopped": "stopped", "done": "complete"}
@@ -141,7 +143,10 @@ def _flaky(history: History) -> Iterator[Line]:
             f" ({item.passing:,} pass), by {item.model}"
         )
         yield Line(text=f"      first: {_ref(item.first)}{_fingerprints(item.first)}")
-        yield Line(text=f"      again: faultclock replay {token_of(item.coordinates)}")
+        model = "" if item.model == DEFAULT_MODEL else f" --model {item.model}"
+        yield Line(text=f"      again: faultclock replay {token_of(item.coordinates)}{model}")
+        if item.subject not in shipped_ids():
+            yield Line(text=f"      (with --subject and the file of {item.subject})")
     if past:
         yield Line(text=f"  {past} more before something changed; --json has them")
 

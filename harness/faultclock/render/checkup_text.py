@@ -249,7 +249,8 @@ def _rule(problem: Problem) -> Iterator[Line]:
         yield from _labelled("rule", f"{head}: {problem.sentence}", style="dim")
         return
     title, sign, address = problem.sources[0].partition(_ADDRESS)
-    more = f" and {len(problem.sources) - 1} more" if len(problem.sources) > 1 else ""
+    others = len(problem.sources) - 1
+    more = f", and {count(others, 'more source')}" if others else ""
     yield from _labelled("rule", f"{head}, from {title.rstrip(' :')}{more}", style="dim")
     link = f"{sign}{address}"
     if sign and len(link) <= COLUMNS:

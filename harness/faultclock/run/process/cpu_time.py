@@ -181,5 +181,7 @@ def in_words(spent: Mapping[Place, int]) -> str:
         "world": "the simulated world",
         "judge": "the judge",
     }
-    said = ", ".join(f"{named[part]} {100 * ns / total:.0f} %" for part, ns in parts.most_common())
+    said = ", ".join(
+        f"{words} {100 * parts[part] / total:.0f} %" for part, words in named.items() if parts[part]
+    )
     return f"processor time: {said}"

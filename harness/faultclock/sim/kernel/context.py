@@ -6,7 +6,7 @@ carry these by our patches. Nothing else of a context crosses a thread, as in CP
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -40,3 +40,9 @@ def carrying(given: Carried) -> Iterator[None]:
     finally:
         CALL_ID.reset(call)
         WORKING.reset(tool)
+
+
+def outside_calls(main: Callable[[], object]) -> object:
+    """Run `main` as belonging to no call, whatever the caller belongs to."""
+    CALL_ID.set(None)
+    return main()

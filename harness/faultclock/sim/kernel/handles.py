@@ -24,9 +24,8 @@ if TYPE_CHECKING:
     from faultclock.sim.kernel.lanes import Lane
     from faultclock.sim.kernel.loop import KernelLoop
 
-#: What a callback raises through the loop. The base class of a handle would hand the last two to
-#: the loop's exception handler.
-PASSED_ON = (SystemExit, KeyboardInterrupt, SimEscape, SimKilled)
+#: What a callback raises through the loop. asyncio would hand the last two to its handler.
+_PASSED_ON = (SystemExit, KeyboardInterrupt, SimEscape, SimKilled)
 
 #: Makes a handle past its constructor, which passes through C and back.
 allocate = object.__new__
@@ -95,7 +94,12 @@ class SimTimerHandle(events.TimerHandle):
 
 
 def report(handle: Any, error: BaseException) -> None:
-    """Hand what a callback has raised to its loop's exception handler, as asyncio does."""
+    """Hand what a callback has raised to its loop's exception handler, as asyncio does.
+
+    Called where the error is handled, so that it can be passed on as if nothing had been.
+    """
+    if isinstance(error, _PASSED_ON):
+        raise
     source = format_helpers._format_callback_source(handle._callback, handle._args)
     context = {"message": f"Exception in callback {source}", "exception": error, "handle": handle}
     if handle._source_traceback:

@@ -126,8 +126,9 @@ def test_debug_mode_refuses_a_coroutine_function_and_another_thread() -> None:
             loop.call_soon(asked)
         with pytest.raises(TypeError, match="coroutines cannot be used with call_at"):
             loop.call_later(1, asked)
-        with pytest.raises(RuntimeError, match="Non-thread-safe operation"):
-            await asyncio.to_thread(loop.call_soon, print)
+        for ask, *delay in ((loop.call_soon,), (loop.call_later, 1), (loop.call_at, 1)):
+            with pytest.raises(RuntimeError, match="Non-thread-safe operation"):
+                await asyncio.to_thread(ask, *delay, print)
 
     value_of(subject)
 

@@ -209,7 +209,7 @@ class KernelLoop(asyncio.BaseEventLoop):
         self._check_closed()
         if not self._debug:
             return None
-        if name == "call_soon":
+        if name != "call_soon_threadsafe":
             self._check_thread()
         self._check_callback(callback, name)
         frame = sys._getframe(2)

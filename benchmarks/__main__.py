@@ -46,7 +46,8 @@ def run(names: Sequence[str], tiny: bool) -> dict[str, Any]:
 def here(name: str, tiny: bool) -> dict[str, Any]:
     """Measure one benchmark in this process."""
     module = importlib.import_module(f"benchmarks.{name}")
-    return as_json(module.measure(TINY if tiny else FULL), getattr(module, "PEERS", {}))
+    rows = module.measure(TINY if tiny else FULL)
+    return as_json(rows, getattr(module, "PEERS", {}), getattr(module, "GOALS", ()))
 
 
 def measured(name: str, tiny: bool, tree: Path) -> dict[str, Any] | None:

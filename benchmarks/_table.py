@@ -4,13 +4,14 @@ A benchmark is a module of this folder whose name does not begin with `_`. It ha
 
     measure(size: Size) -> Iterable[Row]
     PEERS: Mapping[str, bool]    # optional: what it compares with or needs, and whether it is here
+    GOALS: Sequence[Goal]        # optional: what its figures should be
 """
 
 from __future__ import annotations
 
 import importlib.util
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import Any, TypeVar
@@ -79,6 +80,35 @@ def rows_of(
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Goal:
+    """What a figure should be.
+
+    Attributes:
+        case: how the case begins.
+        name: of the row.
+        against: name of the row of this case by which its figure is divided; empty: by none.
+        most: that this should come to.
+    """
+
+    case: str
+    name: str
+    against: str = ""
+    most: float
+
+    def said(self, rows: Iterable[Row]) -> str:
+        """Return the goal, and whether it is met; empty where something was not measured."""
+        found = {row.name: row for row in rows if row.case.startswith(self.case)}
+        if not {self.name, self.against or self.name} <= found.keys():
+            return ""
+        one = found[self.name]
+        figure = one.figure / found[self.against].figure if self.against else one.figure
+        unit = f"times {self.against}" if self.against else one.unit
+        is_met = "met" if figure <= self.most else "**missed**"
+        what = f"{self.case}, {self.name}: at most {self.most:g} {unit}"
+        return f"- {what}: {is_met}, {figure:.3g}"
+
+
 def runs_a_find(made: int, finds: int) -> float:
     """Return the runs of a search for each time that it found something; all where it never did."""
     return made / max(finds, 1)
@@ -89,11 +119,15 @@ def installed(module: str) -> bool:
     return importlib.util.find_spec(module) is not None
 
 
-def as_json(rows: Iterable[Row], peers: Mapping[str, bool]) -> dict[str, Any]:
-    """Return what one benchmark came to, and which of its peers are missing."""
+def as_json(
+    rows: Iterable[Row], peers: Mapping[str, bool], goals: Sequence[Goal] = ()
+) -> dict[str, Any]:
+    """Return what one benchmark came to, which of its peers are missing, and what is a goal."""
+    measured = list(rows)
     return {
         "missing": [name for name, is_here in peers.items() if not is_here],
-        "rows": [asdict(row) for row in rows],
+        "rows": [asdict(row) for row in measured],
+        "goals": [said for goal in goals if (said := goal.said(measured))],
     }
 
 
@@ -110,6 +144,8 @@ def as_text(measured: Mapping[str, Any]) -> str:
         lines = [[corner, *across]]
         lines += [[left, *(cells.get((left, top), "–") for top in across)] for left in down]
         blocks.append(_aligned(lines))
+    if measured["goals"]:
+        blocks.append("\n".join(("Goals:", "", *measured["goals"])))
     if measured["missing"]:
         blocks.append(f"Not installed, so not measured: {', '.join(measured['missing'])}.")
     return "\n\n".join(blocks)

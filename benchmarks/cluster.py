@@ -17,7 +17,7 @@ from functools import cache
 
 from msgspec.structs import replace
 
-from benchmarks._table import Row, Size, rows_of
+from benchmarks._table import Goal, Row, Size, rows_of
 from faultclock.explore.engine import ExploreRequest, explore
 from faultclock.load.error_model import load_error_model
 from faultclock.load.scenario import find_scenarios
@@ -37,6 +37,12 @@ PARTS = {
     "faultclock.run.process.local_cluster": "scheduler of Dask",
 }
 _COMMAND = "the command"
+GOALS = (
+    Goal(case="openai-async: a run", name="workers: 4", against="no cluster", most=1.05),
+    Goal(case="reference: a run", name="workers: 4", against="no cluster", most=1.05),
+    Goal(case="openai-async: real time", name="workers: 1", against="workers: 2", most=0.526),
+    Goal(case="reference: real time", name="workers: 1", against="workers: 2", most=0.526),
+)
 
 
 def spent() -> Counter[str]:

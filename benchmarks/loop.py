@@ -10,7 +10,7 @@ from typing import Any
 
 import simpy
 
-from benchmarks._table import Row, Size, installed, rows_of
+from benchmarks._table import Goal, Row, Size, installed, rows_of
 from benchmarks._turns import Aside, best_ms
 from faultclock.sim.kernel.kernel import Limits
 from faultclock.sim.world import World
@@ -20,6 +20,13 @@ PEERS = {
     "async-solipsism": installed("async_solipsism"),
     "aiotools VirtualClock": installed("aiotools"),
 }
+#: Who is half as slow again takes two thirds of the other's time.
+GOALS = (
+    Goal(case="timers", name=OURS, against="async-solipsism", most=0.667),
+    Goal(case="timers", name=OURS, against="aiotools VirtualClock", most=0.667),
+    Goal(case="ready", name=OURS, against="stock asyncio", most=1),
+    Goal(case="queues", name=OURS, against="stock asyncio", most=1),
+)
 UNLIMITED = Limits(virtual_ns_max=2**62, events_max=2**62, events_per_instant_max=2**62)
 
 Workload = Callable[[], Coroutine[Any, Any, None]]

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from benchmarks._table import Row, Size, rows_of, runs_a_find
+from benchmarks._table import Goal, Row, Size, rows_of, runs_a_find
 from benchmarks._turns import best_ms
 from benchmarks.loop import UNLIMITED, Workload, delays, ready, timers
 from faultclock.load.scenario import find_scenarios
@@ -34,6 +34,10 @@ SCHEDULES = {
     "50 of 1,000 ties": Schedule(kind="random", seed=1, per_mille=50),
     "pct": Schedule(kind="pct", seed=1, depth=3),
 }
+GOALS = tuple(
+    Goal(case="a run of the reference", name=name, against="plain", most=1.2)
+    for name in ("random", "50 of 1,000 ties", "pct")
+)
 
 
 def run(workload: Workload, schedule: Schedule = FIFO, tape: Tape = BLANK) -> Tape:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from benchmarks._floor import two_exchanges
-from benchmarks._table import Row, Size, installed, rows_of
+from benchmarks._table import Goal, Row, Size, installed, rows_of
 from benchmarks._turns import Aside, best_ms
 from faultclock.cli.selection import fitting, playable
 from faultclock.explore.engine import ExploreRequest, explore
@@ -31,6 +31,18 @@ from faultclock.subjects.binding import Binding
 SCENARIO = "rate-limits/retry-after-integer"
 FLOOR = "h11 on both sides in memory"
 MOCKED = "openai-async on MockTransport"
+GOALS = (
+    Goal(case=f"{SCENARIO} by reference", name="reference, inline", against=FLOOR, most=4),
+    Goal(case=f"{SCENARIO} by openai", name="openai-async, inline", against=MOCKED, most=1.5),
+    Goal(
+        case=f"{SCENARIO} by openai",
+        name="openai-async, isolated",
+        against="openai-async, inline",
+        most=1.3,
+    ),
+    Goal(case="explored", name="reference", most=1_000 / 300),
+    Goal(case="explored", name="openai-async", most=1_000 / 60),
+)
 PEERS = {"the OpenAI SDK": installed("openai")}
 
 

@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Iterator
 from functools import partial
 
-from benchmarks._table import Row, Size, rows_of
+from benchmarks._table import Goal, Row, Size, rows_of
 from benchmarks._turns import best_ms
 from benchmarks.plugin import run_command
 
@@ -17,6 +17,8 @@ COMMANDS = {
     "run": ("run", SCENARIO, "--subject", "reference", "--jobs", "1", "-q"),
     "check": ("check", "reference", "--only", SCENARIO, "--jobs", "1", "-q"),
 }
+
+GOALS = (Goal(case="one scenario", name="run", most=600),)
 
 
 def measure(size: Size) -> Iterator[Row]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 import re
 import shutil
@@ -13,13 +14,40 @@ from typing import Any
 import pytest
 
 from benchmarks import __main__ as benchmarks
-from benchmarks._table import as_json, as_page, as_text, rows_of
+from benchmarks._table import Goal, as_json, as_page, as_text, rows_of
 
 
 def results(name: str, **figures: float) -> dict[str, Any]:
     """Return what a run of one benchmark writes, against the first of its figures."""
     one = as_json(rows_of("a case", "ms", figures, next(iter(figures))), {"nowhere": False})
     return {"machine": "a machine", "benchmarks": {name: one}}
+
+
+def test_a_goal_says_whether_it_is_met() -> None:
+    """Of a figure or of a ratio; what was not measured has nothing to say."""
+    rows = tuple(rows_of("runs by a client", "ms", {"ours": 30.0, "theirs": 10.0}, "theirs"))
+    said = {
+        Goal(case="runs", name="ours", most=30).said(rows),
+        Goal(case="runs", name="ours", against="theirs", most=2.5).said(rows),
+        Goal(case="runs", name="ours", against="nowhere", most=2).said(rows),
+        Goal(case="other runs", name="ours", most=2).said(rows),
+    }
+    assert said == {
+        "",
+        "- runs, ours: at most 30 ms: met, 30",
+        "- runs, ours: at most 2.5 times theirs: **missed**, 3",
+    }
+    shown = as_text(as_json(rows, {}, [Goal(case="runs", name="ours", most=29)]))
+    assert shown.endswith("Goals:\n\n- runs, ours: at most 29 ms: **missed**, 30")
+
+
+def test_each_goal_is_of_rows_that_there_are() -> None:
+    """These need no peer that may be missing."""
+    for name in ("order", "start"):
+        measured = benchmarks.measured(name, True, benchmarks.ROOT)
+        module = importlib.import_module(f"benchmarks.{name}")
+        assert measured is not None
+        assert len(measured["goals"]) == len(module.GOALS)
 
 
 def prose(page: str) -> str:

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from faultclock.errors import InputError
-from faultclock.explore import engine
 from faultclock.explore.drawing import planned
 from faultclock.explore.engine import ExploreRequest, Interrupted, explore
 from faultclock.explore.trial import rerun
@@ -19,6 +18,7 @@ from faultclock.model.report.exploration import Exploration, Reached, Tried
 from faultclock.model.report.finding import Verdict
 from faultclock.model.report.token import coordinates_of
 from faultclock.model.scenario.scenario import scenario_digest
+from faultclock.run.process import confirm
 from faultclock.run.process.workers import Workers
 from faultclock.subjects.binding import Binding
 from tests.explore.worlds import deadly, varying
@@ -270,7 +270,7 @@ def test_a_pass_that_is_not_the_same_twice_is_none(
     drifting = binding_of("drifting", lambda: state() / 1e7, inline=True)
     request = asked(model, drifting, scenarios=(scenario,), runs=4)
     for share, unsteady in ((0.0, 2), (1.0, 3)):
-        monkeypatch.setattr(engine, "SHARE", share)
+        monkeypatch.setattr(confirm, "_SHARE", share)
         exploration = explore(request)
         assert len(exploration.unsteady) == unsteady
         assert exploration.verdict is Verdict.INCONCLUSIVE
@@ -283,7 +283,7 @@ def test_the_first_runs_are_always_made_twice(
     scenario = small(provider=limited(retry_after="2"))
     state = of_process_state(ends_at=99)
     drifting = binding_of("drifting", lambda: state() / 1e7, inline=True)
-    monkeypatch.setattr(engine, "SHARE", 0.0)
+    monkeypatch.setattr(confirm, "_SHARE", 0.0)
     exploration = explore(asked(model, drifting, scenarios=(scenario,), runs=6))
     assert [run.coordinates.seed for run in exploration.unsteady] == [
         planned(scenario, number, 0).seed for number in (2, 3)

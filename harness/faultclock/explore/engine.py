@@ -41,7 +41,6 @@ from faultclock.model.trace.trace import Trace
 from faultclock.oracle.checks.run.evidence import SPOILING
 from faultclock.oracle.judge import Judge
 from faultclock.run.bind_scenario import cannot_be_said, of_role
-from faultclock.run.process.confirm import SHARE
 from faultclock.run.process.judged_runs import Done, Twice
 from faultclock.run.process.workers import Shared, Workers, as_finished
 from faultclock.run.suite import lost_run, run_one
@@ -243,7 +242,7 @@ class _Work:
                 coordinates=lambda case, trace: coordinates_of_trace(
                     request.scenarios[case.place], trace
                 ),
-                share=lambda case: share_of(case.planned.number),
+                always=lambda case: case.planned.number <= _ALWAYS_TWICE,
             )
         return [self._outcome(self._twice(self._case(item))) for item in items]
 
@@ -281,15 +280,6 @@ class _Work:
         request = self._request
         limit_s = request.wall_limit_s
         return rerun(request.scenarios[case.place], request.binding, where, wall_limit_s=limit_s)
-
-
-def share_of(number: int) -> float:
-    """Return how many of the runs that do not fail are made twice, 0 to 1.
-
-    Args:
-        number: of the run in its scenario, from 1.
-    """
-    return 1.0 if number <= _ALWAYS_TWICE else SHARE
 
 
 def _outcomes(shared: Shared[_Work], items: tuple[_Item, ...]) -> list[Outcome]:

@@ -22,7 +22,7 @@ REPEATABLE = "evidence.repeatable"
 #: Why nothing else that was found in such a run counts.
 _NOT_TWICE = f"{REPEATABLE}: the run was not the same a second time"
 #: Of the runs that do not fail, the share that is made twice: those whose digests are the smallest.
-SHARE = 0.05
+_SHARE = 0.05
 #: Digits of a digest that say whether it is one of them.
 _DIGITS = 4
 #: What the two runs are called.
@@ -44,7 +44,7 @@ _HINT = (
 )
 
 
-def is_made_twice(trace: Trace, verdict: Verdict, share: float = SHARE) -> bool:
+def is_made_twice(trace: Trace, verdict: Verdict, *, always: bool = False) -> bool:
     """Return whether a run with this verdict is made once more.
 
     Every failure is. Of the others the digest decides, so the same command makes the same runs
@@ -52,13 +52,13 @@ def is_made_twice(trace: Trace, verdict: Verdict, share: float = SHARE) -> bool:
     the same twice.
 
     Args:
-        share: of the runs that do not fail, 0 to 1.
+        always: whether a run that passes is made once more whatever its digest is.
     """
     if trace.footer.ending == "watchdog":
         return False
     if verdict in (Verdict.FAIL, Verdict.INCONCLUSIVE):
         return verdict is Verdict.FAIL
-    return int(trace.footer.digest[:_DIGITS], 16) < share * (1 << 4 * _DIGITS)
+    return always or int(trace.footer.digest[:_DIGITS], 16) < _SHARE * (1 << 4 * _DIGITS)
 
 
 def confirmed(

@@ -20,7 +20,6 @@ from faultclock.oracle.judge import Judge, SeedsJudge
 from faultclock.oracle.verdicts import spoilt
 from faultclock.run.process.confirm import (
     REPEATABLE,
-    SHARE,
     confirmed,
     coordinates_of,
     is_made_twice,
@@ -62,7 +61,7 @@ class Twice(Generic[C]):
             the process beside, so that is forked before the first one.
         verdict: of the findings of a run.
         coordinates: of a run, from what was asked for and its trace.
-        share: of the runs like this one that do not fail, the share that is made once more, 0 to 1.
+        always: whether a run that passes is made once more whatever its digest is.
     """
 
     judge: Judge
@@ -72,7 +71,7 @@ class Twice(Generic[C]):
     inline: bool = False
     verdict: Callable[[tuple[Finding, ...]], Verdict] = verdict_of
     coordinates: Callable[[C, Trace], Coordinates] = lambda _, trace: coordinates_of(trace)
-    share: Callable[[C], float] = lambda _: SHARE
+    always: Callable[[C], bool] = lambda _: False
     _aside: Aside[Trace] | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
@@ -108,7 +107,9 @@ class Twice(Generic[C]):
 
     def _is_made_twice(self, done: Done[C]) -> bool:
         return self.again is not None and is_made_twice(
-            done.trace, self.verdict(done.judgement.findings), self.share(done.case)
+            done.trace,
+            self.verdict(done.judgement.findings),
+            always=self.always(done.case),
         )
 
     def _unsteady(self, done: Done[C]) -> Unsteady | None:

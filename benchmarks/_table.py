@@ -105,7 +105,7 @@ class Goal:
         figure = one.figure / found[self.against].figure if self.against else one.figure
         unit = f"times {self.against}" if self.against else one.unit
         is_met = "met" if figure <= self.most else "**missed**"
-        what = f"{self.case}, {self.name}: at most {self.most:g} {unit}"
+        what = f"{self.case}, {self.name}: at most {self.most:.3g} {unit}"
         return f"- {what}: {is_met}, {figure:.3g}"
 
 

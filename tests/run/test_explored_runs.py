@@ -58,6 +58,9 @@ def test_the_tape_of_an_explored_run_gives_the_same_bytes(
     binding, written = bound(subject), scenario()
     first = run_one(written, binding, 3, isolate=True, chance=Chance(schedule=schedule))
     again = run_one(written, binding, 3, isolate=True, chance=Chance(tape=first.header.tape))
+    for trace in (first, again):
+        # A child that hangs in real time says here where it does.
+        assert (trace.footer.ending, trace.footer.detail) == ("completed", ())
     assert list(trace_lines(first)) == list(trace_lines(again))
     if schedule is SCHEDULES[0] and subject != "reference-store":
         # A store is one thread, so nothing of it is ever due at the same time.

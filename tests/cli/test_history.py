@@ -85,6 +85,7 @@ def test_the_token_of_the_first_failure_leads_to_its_coordinates(flaky: Path) ->
     """It can be given to `replay`, here or elsewhere."""
     text = faultclock("history", str(flaky)).stdout
     (line,) = [line for line in text.splitlines() if "faultclock replay fc2." in line]
+    assert "(with --subject and the file of mine)" in text
     words = line.split()
     assert words[-2:] == ["--model", "stud-cli"]
     where = coordinates_of(words[-3])

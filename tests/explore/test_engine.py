@@ -269,25 +269,13 @@ def test_a_pass_that_is_not_the_same_twice_is_none(
     state = of_process_state(ends_at=99)
     drifting = binding_of("drifting", lambda: state() / 1e7, inline=True)
     request = asked(model, drifting, scenarios=(scenario,), runs=4)
-    for share, unsteady in ((0.0, 2), (1.0, 3)):
+    # The very first knows of no other, and is the same again.
+    for share, unsteady in ((0.0, (2, 3)), (1.0, (2, 3, 4))):
         monkeypatch.setattr(confirm, "_SHARE", share)
         exploration = explore(request)
-        assert len(exploration.unsteady) == unsteady
+        seeds = [planned(scenario, number, 0).seed for number in unsteady]
+        assert [run.coordinates.seed for run in exploration.unsteady] == seeds
         assert exploration.verdict is Verdict.INCONCLUSIVE
-
-
-def test_the_first_runs_are_always_made_twice(
-    model: ErrorModel, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The first three, of which the very first knows of no other; of the others here none is."""
-    scenario = small(provider=limited(retry_after="2"))
-    state = of_process_state(ends_at=99)
-    drifting = binding_of("drifting", lambda: state() / 1e7, inline=True)
-    monkeypatch.setattr(confirm, "_SHARE", 0.0)
-    exploration = explore(asked(model, drifting, scenarios=(scenario,), runs=6))
-    assert [run.coordinates.seed for run in exploration.unsteady] == [
-        planned(scenario, number, 0).seed for number in (2, 3)
-    ]
 
 
 def test_run_1_is_the_scenario_as_it_is_written(serial: Exploration) -> None:

@@ -12,9 +12,8 @@ from __future__ import annotations
 
 import asyncio
 from asyncio import events, format_helpers
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from contextvars import Context, copy_context
-from traceback import StackSummary
 from typing import TYPE_CHECKING, Any
 
 from faultclock.sim.kernel.clock import monotonic_seconds
@@ -32,32 +31,9 @@ allocate = object.__new__
 
 
 class SimHandle(events.Handle):
-    """A callback that is due as soon as the loop comes round. Made by `new_handle` or alike."""
+    """A callback that is due as soon as the loop comes round. The constructor is asyncio's own."""
 
     __slots__ = ()
-
-
-def new_handle(
-    callback: Callable[..., object],
-    args: tuple[Any, ...],
-    loop: KernelLoop,
-    context: Context | None,
-    traced: StackSummary | None = None,
-) -> SimHandle:
-    """Return a handle.
-
-    Args:
-        traced: who asked for it, where the loop is debugged.
-    """
-    handle: Any = allocate(SimHandle)
-    handle._context = copy_context() if context is None else context
-    handle._loop = loop
-    handle._callback = callback
-    handle._args = args
-    handle._cancelled = False
-    handle._repr = None
-    handle._source_traceback = traced
-    return handle  # type: ignore[no-any-return]
 
 
 class SimTimerHandle(events.TimerHandle):

@@ -29,7 +29,6 @@ from faultclock.sim.kernel.handles import (
     SimTask,
     SimTimerHandle,
     allocate,
-    new_handle,
 )
 from faultclock.sim.kernel.kernel import Kernel
 from faultclock.sim.kernel.lanes import Lane
@@ -121,7 +120,7 @@ class KernelLoop(asyncio.BaseEventLoop):
     ) -> SimHandle:
         """Call back when the loop comes round, in the order of asking."""
         traced = self._check(callback, "call_soon") if self._closed or self._debug else None
-        # What `new_handle` does: every step of a task comes here, and the call would be felt.
+        # What the constructor does: every step of a task comes here, and the calls would be felt.
         handle: Any = allocate(SimHandle)
         handle._context = copy_context() if context is None else context
         handle._loop = self
@@ -137,20 +136,20 @@ class KernelLoop(asyncio.BaseEventLoop):
         self, callback: Callback, *args: Any, context: Context | None = None
     ) -> SimHandle:
         """Do what `call_soon` does, from any thread of the world."""
-        traced = None
-        if self._closed or self._debug:
-            traced = self._check(callback, "call_soon_threadsafe")
+        checked = self._closed or self._debug
+        traced = self._check(callback, "call_soon_threadsafe") if checked else None
         here = current()
         if here is None or here[0] is not self.kernel:
             self.kernel.escaped("a simulated loop used by a real thread", call_site())
             raise SimEscape("a simulated loop was used by a thread outside its world")
-        handle = new_handle(callback, args, self, context, traced)
+        handle = SimHandle(callback, args, self, context)
+        handle._source_traceback = traced  # type: ignore[attr-defined]
         self._enqueue(handle)
         return handle
 
     def call_next(self, callback: Callback, *args: Any) -> SimHandle:
         """Call back before anything else that is due, outside of any call of the harness."""
-        handle = new_handle(callback, args, self, Context())
+        handle = SimHandle(callback, args, self, Context())
         self.env.put_ahead(handle)
         return handle
 

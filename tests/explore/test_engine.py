@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import tracemalloc
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from itertools import count
 from typing import Any
@@ -21,7 +22,7 @@ from faultclock.model.scenario.scenario import scenario_digest
 from faultclock.run.process import confirm
 from faultclock.run.process.workers import Workers
 from faultclock.subjects.binding import Binding
-from tests.explore.worlds import deadly, varying
+from tests.explore.worlds import careless, deadly, varying
 from tests.run.conftest import limited, small
 from tests.run.unsteady_subjects import binding_of, of_process_state
 
@@ -202,6 +203,56 @@ def test_an_interrupted_exploration_is_kept_told_and_continued(
     assert len(kept.names) == len(set(kept.names)) == 2 * RUNS > before
 
 
+def test_resuming_takes_the_same_memory_after_any_number_of_runs(
+    model: ErrorModel, hasty: Binding
+) -> None:
+    """What a history has is folded, and which runs those were is not kept beside it."""
+    made = 20_000
+    scenario = varying()
+    ledger = Kept()
+    explore(asked(model, hasty, scenarios=(scenario,), runs=1), ledger=ledger)
+    ((first, reached),) = ledger.batches.pop()
+
+    def done(*_: object) -> Iterator[tuple[Tried, Reached]]:
+        for number in range(1, made + 1):
+            yield first.model_copy(update={"number": number}), reached
+
+    ledger.done = done  # type: ignore[assignment,method-assign]
+    request = asked(model, hasty, scenarios=(scenario,), runs=made)
+    tracemalloc.start()
+    try:
+        assert explore(request, ledger=ledger).runs == made
+        peak_bytes = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert not ledger.batches, "there was nothing left to make"
+    assert peak_bytes < 20 * made, "not even a number of each run"
+
+
+def test_runs_that_ask_for_nothing_are_named_with_their_reason(model: ErrorModel) -> None:
+    """They keep a scenario from being proved; one token of each reason leads back to its run."""
+    scenario = small(
+        tasks=[{"id": "ask", "prompt": "live"}],
+        vary={"values": {"tasks.ask.prompt": {"any_of": ["raise", "live long"]}}},
+    )
+    kept = Kept()
+    kept.done = lambda *_: ()  # type: ignore[method-assign]
+    request = asked(model, careless, scenarios=(scenario,), runs=8)
+    exploration = explore(request, ledger=kept)
+    assert exploration.verdict is Verdict.INCONCLUSIVE
+    (item,) = exploration.scenarios
+    (group,) = item.no_results
+    assert (group.why.check, group.runs, group.first) == ("evidence.exercised", 8, 1)
+    assert item.spoilt == 8
+    trace = rerun(scenario, careless, coordinates_of(group.token))
+    assert trace.footer.digest == kept.batches[0][0][0].trace_digest
+    reasons = {tried.no_result.reason for batch in kept.batches for tried, _ in batch}  # type: ignore[union-attr]
+    assert reasons == {
+        "it ended without a single attempt, so nothing was shown",
+        "it raised KeyError without a single attempt, so nothing was shown",
+    }
+
+
 def test_a_run_that_kills_its_worker_is_named_and_the_others_are_there(
     model: ErrorModel,
 ) -> None:
@@ -221,7 +272,8 @@ def test_a_run_that_kills_its_worker_is_named_and_the_others_are_there(
     assert all(item.verdict is Verdict.INCONCLUSIVE for item in died)
     assert exploration.runs == 12
     assert not exploration.groups
-    assert exploration.scenarios[0].spoilt == len(died)
+    groups = exploration.scenarios[0].no_results
+    assert [group.runs for group in groups if group.why.check == "evidence.whole"] == [len(died)]
     assert exploration.verdict is Verdict.INCONCLUSIVE, "runs that passed do not speak for these"
 
 

@@ -32,6 +32,14 @@ def varying(**changes: Any) -> Scenario:
     return small(**(values | changes))
 
 
+@provider_adapter(id="careless", inline=True)
+def careless(request: ProviderRequest) -> str:
+    """Answers by itself, and raises KeyError where the person asks for it."""
+    if "raise" in str(request.messages):
+        raise KeyError("region")
+    return "a cached answer"
+
+
 @provider_adapter(id="deadly", inline=True)
 def deadly(request: ProviderRequest) -> str:
     """Kills the process that it is in where the person asks for it."""

@@ -12,6 +12,8 @@ from faultclock.model.report.exploration import (
     Exploration,
     ExploredScenario,
     FailureGroup,
+    NoResult,
+    NoResultGroup,
     Shrunk,
     Size,
 )
@@ -185,7 +187,9 @@ def sample_exploration() -> Exploration:
         complete=False,
         scenarios=(
             explored(REFRESH, PASS=186, FAIL=12, UNSTEADY=2),
-            explored(TWICE, PASS=99, FAIL=1, INCONCLUSIVE=20),
+            explored(TWICE, PASS=99, FAIL=1, INCONCLUSIVE=20).model_copy(
+                update={"no_results": (no_result(runs=18), no_result(spoils=True, runs=2))}
+            ),
             explored("exploration/quiet", PASS=40, WARN=2),
         ),
         groups=(group(), stopped, group(shrunk=None, divergence=None, runs=1)),
@@ -216,6 +220,22 @@ def sample_exploration() -> Exploration:
             pairs={"http.request > fault.fired": 170, "net.sent > http.request": 1_300},
             pairs_never=("fault.fired > http.request",),
         ),
+    )
+
+
+def no_result(*, spoils: bool = False, runs: int = 3, **more: Any) -> NoResultGroup:
+    """Return runs that are inconclusive."""
+    unmet = "evidence.faults-met", "no request met it, so the situation never came about"
+    idle = "evidence.exercised", "it raised KeyError without a single attempt, so nothing was shown"
+    check, reason = idle if spoils else unmet
+    return NoResultGroup.model_validate(
+        {
+            "why": NoResult(check=check, reason=reason, spoils=spoils),
+            "runs": runs,
+            "first": 4,
+            "token": "fc2.eNqrVkrOSy1RslJQKk7OyC8q0U0rzUtR0lFQKkstKs7MzwO",
+            **more,
+        }
     )
 
 
@@ -286,7 +306,19 @@ def strange_exploration(
         readings={title: line},
         subject=SubjectInfo(id=line, role=text, style="sync", distributions={title: line}),
         scenarios=(
-            explored(scenario, FAIL=1).model_copy(update={"title": title, "variant": title}),
+            explored(scenario, FAIL=1, INCONCLUSIVE=1).model_copy(
+                update={
+                    "title": title,
+                    "variant": title,
+                    "no_results": (
+                        no_result(
+                            why=NoResult(check=check, reason=text, spoils=True),
+                            token=line,
+                            again=line,
+                        ),
+                    ),
+                }
+            ),
         ),
         groups=(strange,),
         unsteady=(unsteady,),

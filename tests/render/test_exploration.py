@@ -181,7 +181,7 @@ def test_runs_that_were_not_the_same_twice_prove_nothing() -> None:
     ("changes", "words"),
     [
         ({"totals": {}}, "the time ended before its first run"),
-        ({"spoilt": 3}, "3 runs could not be judged: the run hung or died"),
+        ({"no_results": (sample.no_result(spoils=True),)}, "3 runs came to no result"),
         ({"totals": {"INCONCLUSIVE": 5}}, "none of its runs passed"),
         ({"as_written": Verdict.INCONCLUSIVE}, "run 1, the scenario as it is written, is incon"),
     ],

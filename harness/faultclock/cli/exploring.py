@@ -22,7 +22,7 @@ from faultclock.errors import InputError
 from faultclock.explore.engine import ExploreRequest, Interrupted, explore
 from faultclock.explore.followup import Followed, FollowUp, follow_up
 from faultclock.explore.shrink import RUNS_MAX
-from faultclock.model.report.exploration import Exploration, FailureGroup, Tried
+from faultclock.model.report.exploration import Exploration, Tried
 from faultclock.model.report.finding import Verdict
 from faultclock.render.exploration_text import exploration_lines
 from faultclock.render.wording import count
@@ -102,13 +102,7 @@ class Exploring(Struct, kw_only=True):
             files = self.outputs.write_failures(found.followed)
         except InputError as error:
             problem = error
-        groups = tuple(
-            group.model_copy(
-                update={"files": files.get(group.fingerprint, ()), "again": self._again(group)}
-            )
-            for group in found.exploration.groups
-        )
-        exploration = found.exploration.model_copy(update={"groups": groups})
+        exploration = self._with_commands(found.exploration, files)
         try:
             reports = tuple(self.outputs.write_reports(exploration))
         except InputError as error:
@@ -123,12 +117,42 @@ class Exploring(Struct, kw_only=True):
         codes = {Verdict.FAIL: NONCONFORMING, Verdict.PASS: OK}
         return codes.get(exploration.verdict, INCONCLUSIVE)
 
-    def _again(self, group: FailureGroup) -> str:
-        """Return the command that makes the first run of a failure again."""
-        words = ["faultclock", "replay", group.token]
+    def _with_commands(
+        self, exploration: Exploration, files: Mapping[str, tuple[str, ...]]
+    ) -> Exploration:
+        """Return it with what makes the runs again.
+
+        Args:
+            files: of each failure, by its fingerprint.
+        """
+        groups = tuple(
+            group.model_copy(
+                update={
+                    "files": files.get(group.fingerprint, ()),
+                    "again": self._again(group.scenario, group.token),
+                }
+            )
+            for group in exploration.groups
+        )
+        scenarios = tuple(
+            item.model_copy(
+                update={
+                    "no_results": tuple(
+                        group.model_copy(update={"again": self._again(item.scenario, group.token)})
+                        for group in item.no_results
+                    )
+                }
+            )
+            for item in exploration.scenarios
+        )
+        return exploration.model_copy(update={"groups": groups, "scenarios": scenarios})
+
+    def _again(self, scenario: str, token: str) -> str:
+        """Return the command that makes the run at a token again."""
+        words = ["faultclock", "replay", token]
         if self.request.binding.source_digest is not None:
             words += ["--subject", self.request.subject_spec]
-        if (file := self.files.get(group.scenario)) is not None:
+        if (file := self.files.get(scenario)) is not None:
             words += ["--scenario", file]
         words += ["--model", self.model_spec]
         for switch, option in sorted(self.request.readings.items()):

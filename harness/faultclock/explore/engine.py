@@ -29,6 +29,7 @@ from faultclock.model.report.exploration import (
     Exploration,
     ExploredScenario,
     FailureGroup,
+    NoResultGroup,
     Reached,
     Tried,
 )
@@ -38,7 +39,6 @@ from faultclock.model.report.wanted_exception import Sought
 from faultclock.model.scenario.scenario import Scenario, scenario_digest
 from faultclock.model.tape import ScheduleKind
 from faultclock.model.trace.trace import Trace
-from faultclock.oracle.checks.run.evidence import SPOILING
 from faultclock.oracle.judge import Judge
 from faultclock.run.bind_scenario import cannot_be_said, of_role
 from faultclock.run.process.judged_runs import Done, Twice
@@ -143,12 +143,10 @@ def explore(
     """
     _check(request)
     fold = _Fold(request)
-    made: set[_Item] = set()
     if ledger is not None:
         for item, outcome in _done(request, ledger):
-            made.add(item)
             fold.take({item: outcome})
-    items = _items(request, made)
+    items = _items(request, fold)
     interrupted = False
     try:
         for batch in _batches(request, items):
@@ -354,11 +352,18 @@ class _Fold:
         self._tally = Tally()
         self._totals = [Counter[str]() for _ in request.scenarios]
         self._schedules = [Counter[str]() for _ in request.scenarios]
-        self._spoilt = Counter[int]()
+        self._no_results: list[dict[tuple[str, str], NoResultGroup]] = [
+            {} for _ in request.scenarios
+        ]
         self._as_written: dict[int, Verdict] = {}
         self._groups: dict[str, FailureGroup] = {}
         self._unsteady: list[Unsteady] = []
         self._digests = [scenario_digest(scenario) for scenario in request.scenarios]
+
+    def __contains__(self, item: object) -> bool:
+        """Whether a run, `(place, number)`, was taken."""
+        place, number = self._next
+        return item in self._early or (isinstance(item, tuple) and item[::-1] < (number, place))
 
     def take(self, batch: Mapping[_Item, Outcome]) -> None:
         """Take some more runs."""
@@ -374,11 +379,24 @@ class _Fold:
         self._tally.add(reached)
         self._totals[place][_UNSTEADY if tried.unsteady is not None else tried.verdict.value] += 1
         self._schedules[place][tried.schedule] += 1
-        self._spoilt[place] += not set(SPOILING) <= set(reached.checks)
         if number == 1:
             self._as_written[place] = tried.verdict
         if tried.unsteady is not None:
             self._unsteady.append(tried.unsteady)
+        if tried.no_result is not None:
+            alike = self._no_results[place]
+            by = tried.no_result.check, tried.ending
+            group = alike.get(by)
+            alike[by] = (
+                NoResultGroup(
+                    why=tried.no_result,
+                    runs=1,
+                    first=number,
+                    token=token_of(self._coordinates(place, tried)),
+                )
+                if group is None
+                else group.model_copy(update={"runs": group.runs + 1})
+            )
         for mark in tried.failures:
             known = self._groups.get(mark.fingerprint)
             if known is None:
@@ -442,7 +460,7 @@ class _Fold:
             schedules=dict(sorted(self._schedules[place].items())),
             # A time limit may come before a scenario's first run.
             as_written=self._as_written.get(place, Verdict.INCONCLUSIVE),
-            spoilt=self._spoilt[place],
+            no_results=tuple(self._no_results[place].values()),
         )
 
 

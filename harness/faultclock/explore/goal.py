@@ -13,17 +13,20 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct
 
 from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.report.exploration import NoResult
 from faultclock.model.report.finding import Finding, Judgement, SourcePlace, Verdict
 from faultclock.model.report.finding import verdict_of as verdict_of_checks
 from faultclock.model.report.wanted_exception import Sought
 from faultclock.model.trace.notes import Frame, OutputLine, RaisedError, RunNotes
 from faultclock.model.trace.trace import Trace
-from faultclock.oracle.checks.run.evidence import SPOILING
+from faultclock.oracle.checks.run.evidence import SPOILING, faults_met
 from faultclock.oracle.facts.history import History
 from faultclock.oracle.judge import Judge
 
 #: Id of the check of a search.
 CHECK = "search.exception"
+#: Id of the check that is inconclusive where a run never met a fault of its scenario.
+_UNMET = faults_met.id
 _FILE_LINE = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
 _NOTHING = RunNotes()
 
@@ -102,6 +105,23 @@ def verdict_of(findings: tuple[Finding, ...]) -> Verdict:
     """Return the verdict of one run; in a search its own check decides alone."""
     of_search = [finding.verdict for finding in findings if finding.check == CHECK]
     return of_search[0] if of_search else verdict_of_checks(findings)
+
+
+def why_inconclusive(findings: tuple[Finding, ...]) -> NoResult | None:
+    """Return why a run is inconclusive; None where it has a verdict.
+
+    Of several reasons the one that tells most: that a fault was not met comes last.
+    """
+    if verdict_of(findings) is not Verdict.INCONCLUSIVE:
+        return None
+    open_ = [item for item in findings if item.verdict is Verdict.INCONCLUSIVE]
+    of_search = [item for item in open_ if item.check == CHECK]
+    finding = min(of_search or open_, key=lambda item: item.check == _UNMET)
+    return NoResult(
+        check=finding.check,
+        reason=finding.reason or finding.observed,
+        spoils=finding.check != _UNMET,
+    )
 
 
 def raised_at(finding: Finding, trace: Trace) -> str:

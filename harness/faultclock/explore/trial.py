@@ -7,7 +7,7 @@ from typing import Any
 from faultclock.explore.coverage import reached_by
 from faultclock.explore.drawing import Planned
 from faultclock.explore.fingerprint import marks_of
-from faultclock.explore.goal import verdict_of
+from faultclock.explore.goal import verdict_of, why_inconclusive
 from faultclock.model.report.coordinates import Coordinates
 from faultclock.model.report.exploration import Reached, Tried
 from faultclock.model.report.finding import Verdict
@@ -41,9 +41,10 @@ def outcome_of(scenario: Scenario, planned: Planned, done: Done[Any]) -> tuple[T
         events=len(trace.events),
         virtual_ns=trace.footer.ended_at_ns,
         trace_digest=trace.footer.digest,
-        tape=trace.header.tape if failed or unsteady else BLANK,
+        tape=trace.header.tape if failed or verdict is Verdict.INCONCLUSIVE else BLANK,
         failures=marks_of(trace, judgement) if failed else (),
         unsteady=done.unsteady,
+        no_result=None if unsteady else why_inconclusive(judgement.findings),
     )
     return tried, reached_by(scenario, trace, judgement)
 

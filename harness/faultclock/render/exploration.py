@@ -30,6 +30,7 @@ def exploration_html(exploration: Exploration) -> str:
         view=view,
         groups=view.group_views(exploration),
         scenarios=view.scenario_rows(exploration),
+        no_results=view.no_result_rows(exploration),
         kinds=view.coverage_kinds(exploration),
         known={*coverage.requirements, *coverage.requirements_never},
         style=style,

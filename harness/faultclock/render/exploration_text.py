@@ -25,6 +25,8 @@ from faultclock.render.exploration_view import (
     minimum_words,
     nearest_words,
     never_words,
+    no_result_rows,
+    replay_words,
     row_mark,
     scenario_rows,
     tie_words,
@@ -46,6 +48,8 @@ _SIDE_MIN = 24
 _FIRST_LINES_MAX = 3
 #: Failures that are shown in full; the reports show all.
 _GROUPS_MAX = 6
+#: Reasons of inconclusive runs that are shown; the reports show all.
+_NO_RESULTS_MAX = 4
 _LINE_MAX = 200
 
 
@@ -159,9 +163,21 @@ def _explored_lines(exploration: Exploration, width: int) -> Iterator[str]:
         )
         ties.update(row.item.schedules)
     yield from _columns(rows, width)
+    yield from _no_result_lines(exploration, width)
     if ties:
         yield f"Order of events at one instant: {tie_words(ties)}"
     yield from passed_over_lines(exploration.passed_over)
+
+
+def _no_result_lines(exploration: Exploration, width: int) -> Iterator[str]:
+    """Yield why runs are inconclusive, and how each is made again."""
+    rows = no_result_rows(exploration)
+    for where, group in rows[:_NO_RESULTS_MAX]:
+        yield f"inconclusive  {where}"
+        yield from _labelled(f"{group.why.reason} ({group.why.check})", "why", width)
+        yield from _command(group.again or replay_words(exploration, group.token), "again")
+    if len(rows) > _NO_RESULTS_MAX:
+        yield f"… and {count(len(rows) - _NO_RESULTS_MAX, 'more reason')} (--html shows all)"
 
 
 def _reached_lines(exploration: Exploration, width: int) -> Iterator[str]:

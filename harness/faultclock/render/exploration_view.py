@@ -19,6 +19,7 @@ from faultclock.model.report.exploration import (
     Exploration,
     ExploredScenario,
     FailureGroup,
+    NoResultGroup,
     Shrunk,
 )
 from faultclock.model.report.finding import Verdict
@@ -147,10 +148,7 @@ def explains(exploration: Exploration) -> str:
 def unproved_words(exploration: Exploration) -> tuple[str, ...]:
     """Return which scenarios are not proved though no run of them failed, each with the reason."""
     unproved = [item for item in exploration.scenarios if not item.is_proved]
-    named = [
-        f"{item.scenario}{f', {item.variant}' if item.variant else ''}: {_why_unproved(item)}"
-        for item in unproved[:_UNPROVED_MAX]
-    ]
+    named = [f"{_where(item)}: {_why_unproved(item)}" for item in unproved[:_UNPROVED_MAX]]
     if len(unproved) > _UNPROVED_MAX:
         named.append(f"{count(len(unproved) - _UNPROVED_MAX, 'other scenario')}")
     return tuple(named)
@@ -160,13 +158,26 @@ def _why_unproved(item: ExploredScenario) -> str:
     if not sum(item.totals.values()):
         return "the time ended before its first run"
     if item.spoilt:
-        return (
-            f"{count(item.spoilt, 'run')} could not be judged: the run hung or died, or something"
-            " real got in"
-        )
+        return f"{count(item.spoilt, 'run')} came to no result"
     if not item.passed:
         return "none of its runs passed"
     return "run 1, the scenario as it is written, is inconclusive"
+
+
+def no_result_rows(exploration: Exploration) -> tuple[tuple[str, NoResultGroup], ...]:
+    """Return the inconclusive runs, what weighs most first, each with where it was and how often.
+
+    Those that keep a scenario from being proved come before those that do not.
+    """
+    found = [(_where(item), group) for item in exploration.scenarios for group in item.no_results]
+    return tuple(
+        (f"{where}, {count(group.runs, 'run')}, first run {group.first:,}", group)
+        for where, group in sorted(found, key=lambda pair: (not pair[1].why.spoils, -pair[1].runs))
+    )
+
+
+def _where(item: ExploredScenario) -> str:
+    return f"{item.scenario}, {item.variant}" if item.variant else item.scenario
 
 
 def group_views(exploration: Exploration) -> tuple[GroupView, ...]:
@@ -179,7 +190,7 @@ def group_views(exploration: Exploration) -> tuple[GroupView, ...]:
             anchor=f"failure-{number}",
             group=group,
             of_runs=sum(runs[name] for name in {group.scenario, *group.elsewhere}) or group.runs,
-            replay=group.again or _replay(exploration, group),
+            replay=group.again or replay_words(exploration, group.token),
             sizes=size_rows(group.shrunk) if group.shrunk else (),
             files=tuple((name, bool(_PLAIN_PATH.fullmatch(name))) for name in group.files),
         )
@@ -319,9 +330,9 @@ def never_words(kind: CoveredKind, most: int = 4) -> str:
     return listed(kind.never, most)
 
 
-def _replay(exploration: Exploration, group: FailureGroup) -> str:
+def replay_words(exploration: Exploration, token: str) -> str:
     """Return the command for a subject and a scenario that are shipped: no token holds a path."""
-    words = ["faultclock", "replay", group.token, "--model", exploration.model]
+    words = ["faultclock", "replay", token, "--model", exploration.model]
     if exploration.subject.source_digest is not None:
         words += ["--subject", f"FILE.py:{exploration.subject.id}"]
     for switch, reading in sorted(exploration.readings.items()):

@@ -27,7 +27,7 @@ from faultclock.model.report.conformance import (
 )
 from faultclock.model.report.coordinates import Coordinates, Unsteady
 from faultclock.model.report.evidence import Evidence, Explored, Judged
-from faultclock.model.report.exploration import FailureGroup
+from faultclock.model.report.exploration import FailureGroup, NoResult, NoResultGroup
 from faultclock.model.report.finding import Finding, PassedOver, Report, Verdict
 from tests.certify.levels.conftest import SCENARIOS, Level
 
@@ -141,7 +141,9 @@ def _unsteady(report: Any) -> dict[str, Any]:
 
 def _spoilt(exploration: Any) -> dict[str, Any]:
     first, *rest = exploration.scenarios
-    return {"scenarios": (first.model_copy(update={"spoilt": 1}), *rest)}
+    why = NoResult(check="evidence.whole", reason="the watchdog ended the run", spoils=True)
+    group = NoResultGroup(why=why, runs=1, first=2, token="fc2.x")
+    return {"scenarios": (first.model_copy(update={"no_results": (group,)}), *rest)}
 
 
 def _unproved(exploration: Any) -> dict[str, Any]:

@@ -37,10 +37,23 @@ class FailureMark(Value):
     finding: Finding
 
 
+class NoResult(Value):
+    """Why a run is inconclusive."""
+
+    check: str
+    """Id of the check that says so."""
+    reason: str
+    spoils: bool
+    """Whether passing runs beside it do not make up for it. They do for a drawn run that only met
+    no fault of the scenario."""
+
+
 class Tried(SparseValue):
     """What came of one run."""
 
-    SPARSE: ClassVar[frozenset[str]] = frozenset({"variant", "tape", "failures", "unsteady"})
+    SPARSE: ClassVar[frozenset[str]] = frozenset(
+        {"variant", "tape", "failures", "unsteady", "no_result"}
+    )
 
     number: int = Field(ge=1)
     """Of the run, among those of its scenario and variant."""
@@ -54,8 +67,9 @@ class Tried(SparseValue):
     virtual_ns: int
     trace_digest: str
     tape: Tape = BLANK
-    """Only of a run that failed: what was chosen in it."""
+    """Only of a run that failed or is inconclusive: what was chosen in it."""
     failures: tuple[FailureMark, ...] = ()
+    no_result: NoResult | None = None
     unsteady: Unsteady | None = None
     """Then the verdict is INCONCLUSIVE and there are no failures."""
 
@@ -157,6 +171,20 @@ class FailureGroup(Value):
     divergence: Divergence | None = None
 
 
+class NoResultGroup(Value):
+    """Runs of one scenario that are inconclusive by one check and with one ending."""
+
+    why: NoResult
+    """Of the first of them."""
+    runs: int
+    first: int
+    """Number of the first of them."""
+    token: str
+    """What leads to that run again."""
+    again: str = ""
+    """The command that makes that run again."""
+
+
 class ExploredScenario(Value):
     """One scenario and what its runs came to."""
 
@@ -171,8 +199,14 @@ class ExploredScenario(Value):
     """Runs per kind of schedule."""
     as_written: Verdict
     """Of run 1, which is the scenario as it is written: nothing varied, first in first out."""
-    spoilt: int = 0
-    """Runs of which nothing could be judged: they hung or died, or something real got in."""
+    no_results: tuple[NoResultGroup, ...] = ()
+    """Its inconclusive runs, in the order of their first; without those that were not the same
+    twice."""
+
+    @property
+    def spoilt(self) -> int:
+        """Number of runs that keep it from being proved, whatever the others show."""
+        return sum(group.runs for group in self.no_results if group.why.spoils)
 
     @property
     def passed(self) -> int:
@@ -184,7 +218,7 @@ class ExploredScenario(Value):
         """Whether it may be called passed, if no run failed.
 
         A drawn run that never meets a fault of the scenario takes nothing away; the scenario as it
-        is written has to show what it is about, and none may hang.
+        is written has to show what it is about, and none may hang, or ask nothing.
         """
         proves = self.as_written is not Verdict.INCONCLUSIVE
         return proves and self.passed > 0 and not self.spoilt

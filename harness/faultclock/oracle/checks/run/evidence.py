@@ -21,7 +21,7 @@ from faultclock.oracle.checks.run.unserved import unserved
 from faultclock.oracle.checks.run.unused import contradicted, unused
 from faultclock.oracle.facts.history import History, once
 from faultclock.oracle.wire.attempts import Call
-from faultclock.oracle.wire.chain import error_of
+from faultclock.oracle.wire.chain import error_of, outermost
 from faultclock.oracle.wire.stops import HANGS
 
 #: What is said of each of CUT_SHORT.
@@ -240,7 +240,7 @@ def exercised(history: History, model: ErrorModel) -> Verdicts:
         if asks and not call.attempts and not _has_a_reason(history, call):
             yield unproven(
                 "the call asks the provider",
-                "it ended without a single attempt, so nothing was shown",
+                f"it {_ended(call)} without a single attempt, so nothing was shown",
                 call.start.seq,
                 call.over.seq,
                 call=call.id,
@@ -250,6 +250,12 @@ def exercised(history: History, model: ErrorModel) -> Verdicts:
         yield from unused(history)
     yield from unserved(history, model)
     yield from contradicted(history)
+
+
+def _ended(call: Call) -> str:
+    """Return in words how a call that asked for nothing ended."""
+    raised = outermost(call.end).get("type")
+    return f"raised {raised}" if raised and call.raised else "ended"
 
 
 def _has_a_reason(history: History, call: Call) -> bool:

@@ -78,7 +78,7 @@ def _any_magnitude(drawn: random.Random, bounds: tuple[int, int]) -> int:
 SEARCHES = {
     "random": _explored("random"),
     "pct": _explored("pct"),
-    "fifo": _explored("tape"),
+    "fifo": _explored("fifo"),
     "latencies": _latencies,
 }
 

@@ -169,7 +169,7 @@ def test_a_subject_that_conforms_exits_with_0_and_json_has_standard_output_to_it
     assert code == 0, err
     exploration = json.loads(out)
     assert exploration["seed"] == 3
-    assert set(exploration["scenarios"][0]["schedules"]) <= {"pct", "tape"}
+    assert set(exploration["scenarios"][0]["schedules"]) <= {"pct", "fifo"}
     assert "no failure in 5 runs" in err
     assert not list(tmp_path.iterdir())
 

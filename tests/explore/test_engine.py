@@ -335,7 +335,7 @@ def test_run_1_is_the_scenario_as_it_is_written(serial: Exploration) -> None:
     (first, _) = serial.scenarios
     assert first.as_written is Verdict.FAIL
     assert sum(first.schedules.values()) == RUNS
-    assert first.schedules["tape"] >= 1
+    assert first.schedules["fifo"] >= 1
     assert "backoff.retry-after" in serial.coverage.checks
     assert "tests/varying#limited" in serial.coverage.faults
 

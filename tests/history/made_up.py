@@ -6,7 +6,7 @@ import hashlib
 from typing import Any
 
 from faultclock.model.report.coordinates import Coordinates, Unsteady
-from faultclock.model.report.exploration import FailureMark, Reached, Tried
+from faultclock.model.report.exploration import FailureMark, NoResult, Reached, Tried
 from faultclock.model.report.finding import Finding, Verdict
 from faultclock.model.report.session import SessionScenario, SessionSettings
 from faultclock.model.tape import Tape
@@ -34,7 +34,7 @@ def settings(**fields: Any) -> SessionSettings:
         "model_digest": "e" * 64,
         "seed": 0,
         "runs": 100,
-        "options": {"schedules": "random, pct, tape"},
+        "options": {"schedules": "random, pct, fifo"},
         "scenarios": (SessionScenario(scenario=ID, digest=DIGEST),),
     }
     return SessionSettings(**{**usual, **fields})
@@ -47,7 +47,7 @@ def made_up(number: int, **fields: Any) -> tuple[Tried, Reached]:
         "number": number,
         "scenario": ID,
         "seed": number * 7,
-        "schedule": ("tape", "random", "pct")[number % 3],
+        "schedule": ("fifo", "random", "pct")[number % 3],
         "verdict": Verdict.FAIL if failed else Verdict.PASS,
         "ending": "completed",
         "events": 20 + number,
@@ -57,6 +57,8 @@ def made_up(number: int, **fields: Any) -> tuple[Tried, Reached]:
     if failed:
         usual["tape"] = Tape.of({"schedule/0/call": {number % 5: 1}, "vary/x": {0: 1 + number}})
         usual["failures"] = (_mark(number % 2),)
+    if usual["number"] % 5 == 4:
+        usual["no_result"] = NoResult(check="evidence.whole", reason=f"cut {number}", spoils=True)
     reached = Reached(
         checks=("backoff.retry-after", f"check-{number % 4}"),
         requirements=("R1",) if number % 2 else (),

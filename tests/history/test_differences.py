@@ -40,7 +40,7 @@ _TWO = (SessionScenario(scenario="a", digest="1"), SessionScenario(scenario="b",
         ({"seed": None, "runs": 7}, ("seed 0 -> none", "runs 100 -> 7")),
         (
             {"options": {"schedules": "pct"}},
-            ("schedules random, pct, tape -> pct",),
+            ("schedules random, pct, fifo -> pct",),
         ),
         ({"scenarios": _TWO}, ("new: a, and 1 more", f"left out: {ID}")),
         (

@@ -125,6 +125,7 @@ def test_a_step_more_is_taken_once_and_keeps_all_rows(tmp_path: Path) -> None:
     for _ in range(2):
         bring_up_to_date(connection, str(path), (*STEPS, _MORE))
         assert connection.execute("SELECT id, note FROM session").fetchall() == [(1, "none")]
+    assert connection.execute("SELECT schedule FROM run").fetchall() == [("fifo",)]
     assert connection.execute("PRAGMA user_version").fetchone()[0] == VERSION + 1
     connection.close()
     with pytest.raises(InputError, match="newer Faultclock"):

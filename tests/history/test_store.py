@@ -71,7 +71,7 @@ def test_the_last_unfinished_session_of_equal_settings_is_resumed(tmp_path: Path
 def test_what_cannot_be_resumed_says_what_differs(tmp_path: Path) -> None:
     """A person sees at once which word to change."""
     with opened(tmp_path) as store:
-        with pytest.raises(InputError, match="no unfinished session to resume"):
+        with pytest.raises(InputError, match="no session of this command to resume"):
             store.resume(settings())
         store.begin(settings())
         edited = settings(
@@ -82,10 +82,13 @@ def test_what_cannot_be_resumed_says_what_differs(tmp_path: Path) -> None:
         with pytest.raises(InputError) as caught:
             store.resume(edited)
         assert caught.value.message == (
-            f"{tmp_path / 'h.sqlite'}: no unfinished session has these settings. The last one,"
-            " session 1, differs: the source of mine (555555555555 -> 666666666666);"
+            f"{tmp_path / 'h.sqlite'}: no session has these settings. Session 1 differs:"
+            " the source of mine (555555555555 -> 666666666666);"
             f" openai 3.52.0 -> 3.53.0; seed 0 -> 4; edited: {ID}"
         )
+        store.resume(settings()).finish(complete=True)
+        with pytest.raises(InputError, match="Session 1 differs: seed 0 -> 9"):
+            store.resume(settings(seed=9))
 
 
 def test_a_session_has_one_writer(tmp_path: Path) -> None:

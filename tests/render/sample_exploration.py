@@ -65,7 +65,7 @@ def explored(scenario: str, **totals: int) -> ExploredScenario:
         title="Two calls meet an expired token",
         digest="d" * 64,
         totals=totals,
-        schedules={"random": runs - runs // 4, "pct": runs // 4 - 1, "tape": 1},
+        schedules={"random": runs - runs // 4, "pct": runs // 4 - 1, "fifo": 1},
         as_written=Verdict.PASS,
     )
 

@@ -56,7 +56,7 @@ class Drawn:
         """What it is, for people and for comparing."""
         scenario, schedule = self.scenario, self.chance.schedule
         variant = "" if scenario.variant is None else f" [{scenario.variant}]"
-        order = schedule.kind if schedule.kind == "tape" else f"{schedule.kind} {schedule.seed}"
+        order = schedule.kind if schedule.kind == "fifo" else f"{schedule.kind} {schedule.seed}"
         varied = f", {self.chance.tape.length} varied" if self.chance.tape.length else ""
         return f"{self.subject} {scenario.id}{variant} seed {self.seed}, order {order}{varied}"
 

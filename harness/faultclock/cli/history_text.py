@@ -192,7 +192,7 @@ def _where(item: DeterminismBug | FlakySubject | Flip) -> str:
 
 
 def _ref(ref: RunRef) -> str:
-    schedule = "" if ref.schedule == "tape" else f", {ref.schedule} order"
+    schedule = "" if ref.schedule == "fifo" else f", {ref.schedule} order"
     return f"session {ref.session}, run {ref.number}, seed {ref.seed}{schedule}"
 
 

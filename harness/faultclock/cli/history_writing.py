@@ -72,7 +72,7 @@ class KeptRuns:
             scenario=run.scenario,
             variant=run.variant,
             seed=run.seed,
-            schedule="tape",
+            schedule="fifo",
             verdict=run.verdict,
             ending=run.ending,
             events=len(self._trace.events),

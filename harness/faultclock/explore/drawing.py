@@ -22,7 +22,7 @@ from faultclock.model.tape import BLANK, FIFO, Chance, Schedule, ScheduleKind, T
 #: tie finds soonest what needs one or two right tosses, a priority that is lost now and then what
 #: needs one lane to wait long among many, and first in first out leaves the scenario's own changes
 #: to speak. `benchmarks/README.md` has the figures.
-SCHEDULES: Mapping[ScheduleKind, int] = {"random": 5, "pct": 3, "tape": 1}
+SCHEDULES: Mapping[ScheduleKind, int] = {"random": 5, "pct": 3, "fifo": 1}
 #: Of 1,000 ties, those that chance breaks. All or half of them is what finds most; few leave the
 #: others in their order, for what needs one thing to be out of it.
 _PER_MILLE = (1_000, 1_000, 1_000, 500, 500, 500, 200, 50)

@@ -11,7 +11,8 @@ from typing import Any
 
 from faultclock.model.report.exploration import Tried
 
-_FIELDS = {"tape", "failures", "unsteady"}
+#: What is left out where it is empty, but for the variant, which has a column.
+_FIELDS = set(Tried.SPARSE) - {"variant"}
 
 
 def packed(tried: Tried) -> bytes | None:

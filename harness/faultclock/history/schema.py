@@ -105,6 +105,8 @@ STEPS: tuple[tuple[str, ...], ...] = (
         ) STRICT
         """,
     ),
+    # What `--schedule` calls fifo was called tape.
+    ("UPDATE run SET schedule = 'fifo' WHERE schedule = 'tape'",),
 )
 _STATE = """
 SELECT (SELECT application_id FROM pragma_application_id),

@@ -21,7 +21,7 @@ from faultclock.history.session import Session, time_text
 from faultclock.model.report.exploration import Reached, Tried
 from faultclock.model.report.session import SessionSettings
 
-#: Listed differences to an unfinished session of other settings; the rest is counted.
+#: Listed differences to a session of other settings; the rest is counted.
 _TOLD_MOST = 4
 
 
@@ -122,19 +122,22 @@ class HistoryStore:
         return Session(self._connection, self._shown, number, settings, turn=turn, now=self._now)
 
     def _nothing_to_resume(self, settings: SessionSettings) -> InputError:
-        other = self._last(
-            "state <> 'done' AND command = ? AND subject = ?", settings.command, settings.subject.id
-        ) or self._last("state <> 'done' AND command = ?", settings.command)
+        command, subject = settings.command, settings.subject.id
+        other = (
+            self._last("state <> 'done' AND command = ? AND subject = ?", command, subject)
+            or self._last("state <> 'done' AND command = ?", command)
+            or self._last("command = ?", command)
+        )
         if other is None:
             return InputError(
-                f"{self._shown}: no unfinished session to resume",
+                f"{self._shown}: no session of this command to resume",
                 hint="leave --resume out to begin one",
             )
         found = differences(settings_of(self._connection, other), settings)
         more = f"; and {len(found) - _TOLD_MOST} more" if len(found) > _TOLD_MOST else ""
         return InputError(
-            f"{self._shown}: no unfinished session has these settings. The last one, session"
-            f" {other}, differs: {'; '.join(found[:_TOLD_MOST])}{more}",
+            f"{self._shown}: no session has these settings. Session {other} differs:"
+            f" {'; '.join(found[:_TOLD_MOST])}{more}",
             hint="ask for the same again to resume it, or leave --resume out to begin a new one",
         )
 

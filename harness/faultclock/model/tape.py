@@ -104,14 +104,14 @@ class Tape(Value):
 #: Says nothing: everything is as it is without exploration.
 BLANK = Tape.model_construct()
 
-ScheduleKind = Literal["tape", "random", "pct"]
+ScheduleKind = Literal["fifo", "random", "pct"]
 
 
 class Schedule(Value):
     """How ties are broken: by the tape, or by chance, which is then noted on the tape."""
 
-    kind: ScheduleKind = "tape"
-    """`tape`: as the tape says, first in first out where it says nothing. `random`: each time, or
+    kind: ScheduleKind = "fifo"
+    """`fifo`: first in, first out, but for what the tape says. `random`: each time, or
     now and then, any of those that could be next. `pct`: each lane has a random priority, and some
     lose it on the way (Burckhardt et al., A Randomized Scheduler with Probabilistic Guarantees of
     Finding Bugs, ASPLOS 2010)."""
@@ -124,7 +124,6 @@ class Schedule(Value):
     """With `pct`: among how many ties, from the first, those moments are drawn."""
 
 
-#: First in, first out, but for what a tape says.
 FIFO = Schedule.model_construct()
 
 

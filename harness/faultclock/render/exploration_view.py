@@ -348,8 +348,7 @@ def _sorted(reached: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
 
 def tie_words(schedules: Mapping[str, int]) -> str:
     """Return how events at one instant were ordered, in the words of `--schedule`."""
-    named = {"fifo" if kind == "tape" else kind: number for kind, number in schedules.items()}
-    return ", ".join(f"{number:,} {kind}" for kind, number in _some(named))
+    return ", ".join(f"{number:,} {kind}" for kind, number in _some(schedules))
 
 
 def _some(numbers: Mapping[str, int]) -> Sequence[tuple[str, int]]:

@@ -45,7 +45,7 @@ class Choices:
         ordered = tape.about((prefix,))
         self.order = (
             None
-            if schedule.kind == "tape" and ordered.is_blank
+            if schedule.kind == "fifo" and ordered.is_blank
             else Order(schedule, ordered, prefix)
         )
 

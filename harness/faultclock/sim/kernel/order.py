@@ -52,7 +52,7 @@ class Order:
 
     Args:
         schedule: how ties are broken.
-        tape: the deviations that are played with `schedule.kind` `tape`.
+        tape: the deviations that are played with `schedule.kind` `fifo`.
         prefix: what their streams begin with.
 
     Attributes:
@@ -178,7 +178,7 @@ class Order:
 
 def _told(schedule: Schedule, tape: Tape, prefix: str) -> dict[str, dict[int, int]]:
     """Return the deviations that are played, by lane; only a tape that decides alone is."""
-    if schedule.kind != "tape":
+    if schedule.kind != "fifo":
         return {}
     return {
         stream.removeprefix(prefix): dict(chosen)

@@ -54,6 +54,25 @@ def test_the_screen_is_as_recorded(snapshot: SnapshotAssertion) -> None:
     assert "\n".join(lines_of(sample())) == snapshot
 
 
+@pytest.mark.parametrize(
+    ("sources", "said"),
+    [
+        (("First source",), "from First source"),
+        (("First source", "Second"), "from First source, and 1 more source"),
+        (("First source", "Second", "Third"), "from First source, and 2 more sources"),
+    ],
+)
+def test_one_source_is_named_and_the_others_are_counted(
+    sources: tuple[str, ...], said: str
+) -> None:
+    """Where there is no other, nothing is said of others."""
+    found = sample()
+    first = found.problems[0].model_copy(update={"sources": sources})
+    shown = found.model_copy(update={"problems": (first, *found.problems[1:])})
+    (rule,) = (line for line in lines_of(shown) if "from First source" in line)
+    assert rule.endswith(said)
+
+
 def test_a_screen_without_a_problem_is_as_recorded(snapshot: SnapshotAssertion) -> None:
     """It says what was tried, and claims nothing of what was not."""
     assert "\n".join(lines_of(checkup(run("healthy")))) == snapshot

@@ -9,7 +9,7 @@ import pytest
 
 from faultclock.model.report.census import Census
 from faultclock.profile.census_merge import merged, taken_in
-from faultclock.render.census import census_json
+from faultclock.render.json_text import canonical_json
 from tests.cli.command_line import faultclock
 from tests.render.sample_census import LIMITED, call, census, client, run
 
@@ -19,7 +19,7 @@ BAD = census(client("mine", run(LIMITED, call("ok"), verdict="FAIL", failed=("re
 
 def stored(folder: Path, name: str, taken: Census) -> str:
     """Write a census, and return its file."""
-    (folder / name).write_text(census_json(taken))
+    (folder / name).write_text(canonical_json(taken))
     return str(folder / name)
 
 

@@ -9,14 +9,14 @@ import pytest
 from faultclock.errors import InputError
 from faultclock.load.census import load_census
 from faultclock.model.report.census import CENSUS_FORMAT
-from faultclock.render.census import census_json
+from faultclock.render.json_text import canonical_json
 from tests.render.sample_census import sample_census
 
 
 def test_what_was_written_is_read_back(tmp_path: Path) -> None:
     """Every field of it."""
     path = tmp_path / "census.json"
-    path.write_text(census_json(sample_census()))
+    path.write_text(canonical_json(sample_census()))
     assert load_census(path) == sample_census()
 
 

@@ -24,7 +24,8 @@ from faultclock.profile.infer.probes import Asker, Probe
 from faultclock.profile.infer.profile import Inferred, infer_profile, profile_of
 from faultclock.profile.infer.running import Bench
 from faultclock.profile.infer.seen import read_run
-from faultclock.render.inferred import profile_json, profile_page, profile_text
+from faultclock.render.inferred import profile_page, profile_text
+from faultclock.render.json_text import canonical_json
 from faultclock.run.prepare import prepare
 from faultclock.run.process.judged_runs import Done
 from faultclock.subjects.registry import load_subject
@@ -105,7 +106,7 @@ def _without_evidence(value: object, path: str = "") -> list[str]:
 
 def test_what_is_unknown_says_why() -> None:
     """An answer without a value has a reason."""
-    text = profile_json(_of_the_reference().profile)
+    text = canonical_json(_of_the_reference().profile)
     assert _without_reason(json.loads(text)) == []
 
 
@@ -123,7 +124,7 @@ def _without_reason(value: object, path: str = "") -> list[str]:
 
 def test_the_json_is_what_its_schema_says() -> None:
     """The published schema describes what is written, and it can be read again."""
-    text = profile_json(_of_the_reference().profile)
+    text = canonical_json(_of_the_reference().profile)
     Draft202012Validator(json.loads(profile_schema())).validate(json.loads(text))
     assert RetryProfile.model_validate_json(text) == _of_the_reference().profile
 
@@ -135,7 +136,7 @@ def test_the_same_subject_has_the_same_profile(tmp_path: Path) -> None:
         # Where the traces are stored is all that the command knows more.
         assert item.pop("file") is not None
         item["file"] = None
-    plain = json.loads(profile_json(profile_of(reference, _found()).profile))
+    plain = json.loads(canonical_json(profile_of(reference, _found()).profile))
     assert value == plain
 
 

@@ -10,10 +10,11 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from faultclock.model.report.census import Census
-from faultclock.render.census import census_json, census_page, client_pages
+from faultclock.render.census import census_page, client_pages
 from faultclock.render.census_legend import LEGEND
 from faultclock.render.census_text import census_table, not_run
 from faultclock.render.census_view import file_names
+from faultclock.render.json_text import canonical_json
 from tests.render import sample_census as sample
 from tests.render.test_html_text import HtmlExtension, Outline
 
@@ -94,15 +95,15 @@ def test_hostile_text_is_shown_and_never_obeyed() -> None:
 def test_equal_censuses_give_equal_bytes() -> None:
     """And JSON that reads back as the same census."""
     for name, census in CENSUSES.items():
-        again = Census.model_validate_json(census_json(census))
+        again = Census.model_validate_json(canonical_json(census))
         assert again == census
-        assert census_json(again) == census_json(census)
+        assert canonical_json(again) == canonical_json(census)
         assert census_page(again) == PAGES[name]
 
 
 def test_the_page_names_the_digest_of_the_json() -> None:
     """So that a page and a file can be held together."""
-    text = census_json(CENSUSES["sample"]).encode("ascii")
+    text = canonical_json(CENSUSES["sample"]).encode("ascii")
     assert hashlib.sha256(text).hexdigest() in PAGES["sample"]
 
 

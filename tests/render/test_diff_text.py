@@ -7,7 +7,8 @@ import json
 from faultclock.history.gate.diff import difference
 from faultclock.model.report.finding import Verdict
 from faultclock.model.report.report_diff import ReportDiff
-from faultclock.render.diff_text import diff_json, diff_lines
+from faultclock.render.diff_text import diff_lines
+from faultclock.render.json_text import canonical_json
 from tests.history.drawn import CHECKS, SCENARIOS, finding, report_of, run
 
 FAIL, PASS, INCONCLUSIVE = Verdict.FAIL, Verdict.PASS, Verdict.INCONCLUSIVE
@@ -52,7 +53,7 @@ def test_the_worst_comes_first() -> None:
 
 def test_json_has_all_of_it_in_one_spelling() -> None:
     """It is read back as it was."""
-    text = diff_json(sample())
+    text = canonical_json(sample())
     assert ReportDiff.model_validate(json.loads(text)) == sample()
     assert text.endswith("\n")
     assert json.dumps(json.loads(text), sort_keys=True, separators=(",", ":")) + "\n" == text

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from faultclock.profile.census_drift import drift
-from faultclock.render.drift import drift_json, drift_lines, drift_page
+from faultclock.render.drift import drift_lines, drift_page
+from faultclock.render.json_text import canonical_json
 from tests.render.sample_census import CUT, HOSTILE, LIMITED, call, census, client, run
 
 BEFORE = census(
@@ -72,4 +73,4 @@ def test_the_page_has_every_change_and_escapes_what_clients_say() -> None:
     page = drift_page(drift(census(client("a", run(LIMITED, call("ok")))), hostile))
     assert "<img src=x" not in page
     assert "&lt;img src=x" in page
-    assert drift_json(drift(BEFORE, hostile)).isascii()
+    assert canonical_json(drift(BEFORE, hostile)).isascii()

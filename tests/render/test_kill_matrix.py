@@ -7,7 +7,8 @@ import pytest
 from faultclock.model.report.finding import PassedOver
 from faultclock.model.report.kill_matrix import Kill, KillMatrix, MutantFate, RuleKills, RuleStatus
 from faultclock.model.trace.trace import SubjectInfo
-from faultclock.render.kill_matrix import kill_matrix_html, kill_matrix_json
+from faultclock.render.json_text import canonical_json
+from faultclock.render.kill_matrix import kill_matrix_html
 from faultclock.render.kill_matrix_text import kill_matrix_lines, totals_line
 from tests.render.test_html_text import Outline
 
@@ -84,7 +85,7 @@ def test_a_hostile_text_stays_text() -> None:
     page = kill_matrix_html(matrix(HOSTILE))
     assert "</script><b>&" not in page
     assert "\x1b" not in page
-    kill_matrix_json(matrix(HOSTILE)).encode("ascii")
+    canonical_json(matrix(HOSTILE)).encode("ascii")
 
 
 def test_the_rules_that_nothing_kills_come_first() -> None:
@@ -143,4 +144,4 @@ def test_no_line_is_wider_than_the_terminal(width: int) -> None:
 def test_equal_matrices_give_equal_bytes() -> None:
     """The digest on the page is that of the JSON."""
     assert kill_matrix_html(matrix()) == kill_matrix_html(matrix())
-    assert KillMatrix.model_validate_json(kill_matrix_json(matrix())) == matrix()
+    assert KillMatrix.model_validate_json(canonical_json(matrix())) == matrix()

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from functools import partial, reduce
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 import click
 
 from faultclock.cli.exits import INCONCLUSIVE, OK
 from faultclock.cli.options import DEFAULT_MODEL, cluster_option, jobs_option
-from faultclock.cli.say import machine, say
+from faultclock.cli.say import say
 from faultclock.errors import InputError, SubjectError, UnknownNameError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
+    from faultclock.cli.outputs import Places
     from faultclock.model.report.census import Census
     from faultclock.subjects.registry import SubjectEntry
 
-_STDOUT = "-"
 _EPILOG = """\
 CLIENT is the id of a shipped client (`faultclock list subjects`), or your own adapter as
 path/to/file.py:name. Without a CLIENT, the census runs every client that is installed, and lists
@@ -132,12 +131,11 @@ def command(
     parts = [item.census(options, taken, quiet=quiet) for item in elsewhere]
     census = reduce(merged, [*(parts or [taken(entries)]), *earlier])
     written = _write(census, places, output)
-    takes_stdout = _STDOUT in places.values()
-    _show(census, written, time.perf_counter() - started_s, quiet=quiet, to_stderr=takes_stdout)
+    _show(census, written, time.perf_counter() - started_s, quiet=quiet, out=places.out)
     return OK if census.proves_all else INCONCLUSIVE
 
 
-def _places(output: str | None, json: str | None, html: str | None) -> dict[str, str]:
+def _places(output: str | None, json: str | None, html: str | None) -> Places:
     """Return where each form goes, checked before anything runs."""
     from faultclock.cli.outputs import places_of
     from faultclock.load.files import make_output_folder
@@ -214,25 +212,17 @@ def _taken(
         )
 
 
-def _write(census: Census, places: dict[str, str], folder: str | None) -> list[str]:
+def _write(census: Census, places: Places, folder: str | None) -> list[str]:
     """Write all that was asked for, and return the files."""
     from faultclock.load.files import write_text_atomically
-    from faultclock.render.census import CENSUS_PAGE, census_json, census_page, client_pages
+    from faultclock.render.census import CENSUS_PAGE, census_page, client_pages
+    from faultclock.render.json_text import canonical_json
     from faultclock.render.wording import count
 
     # The pages of the clients link to the census beside them.
-    beside = folder is not None and places["html"] == str(Path(folder, CENSUS_PAGE))
-    forms: dict[str, Callable[[Census], str]] = {
-        "json": census_json,
-        "html": lambda taken: census_page(taken, client_files=beside),
-    }
-    written = []
-    for form, place in places.items():
-        if place == _STDOUT:
-            machine(forms[form](census))
-        else:
-            write_text_atomically(place, forms[form](census))
-            written.append(place)
+    beside = folder is not None and places.of["html"] == str(Path(folder, CENSUS_PAGE))
+    places.write(census, json=canonical_json, html=partial(census_page, client_files=beside))
+    written = places.files
     if folder is not None and beside:
         pages = client_pages(census)
         for name, text in pages.items():
@@ -244,14 +234,11 @@ def _write(census: Census, places: dict[str, str], folder: str | None) -> list[s
     return written
 
 
-def _show(
-    census: Census, written: list[str], wall_s: float, *, quiet: bool, to_stderr: bool
-) -> None:
+def _show(census: Census, written: list[str], wall_s: float, *, quiet: bool, out: IO[str]) -> None:
     from faultclock.cli.finding_text import columns
     from faultclock.render.census_text import census_table, not_run
     from faultclock.render.wording import count
 
-    out = sys.stderr if to_stderr else sys.stdout
     if not quiet:
         for line in census_table(census, columns()):
             say(line, out=out)

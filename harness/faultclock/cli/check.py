@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -24,7 +23,7 @@ from faultclock.cli.options import (
     python_given,
     wall_limit_option,
 )
-from faultclock.cli.say import Span, machine, say
+from faultclock.cli.say import Span, say
 from faultclock.cli.target_options import as_option, dialect_option, world_options
 from faultclock.errors import InputError
 
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
     from faultclock.model.report.checkup import CheckUp
     from faultclock.model.report.finding import RunReport
 
-_STDOUT = "-"
 _FOUND = "  found: "
 #: Begins the ids of the runs that find out what a target does.
 _INFERRED = "infer/"
@@ -165,10 +163,12 @@ def command(
             "--brief and --all cannot be given together",
             hint="--brief shows one problem in full, --all every one",
         )
-    places = _places(json, html)
+    from faultclock.cli.outputs import places_of
+
+    places = places_of({"json": json, "html": html})
     gate = gate_of(known, today)
     started_s = time.perf_counter()
-    out = sys.stderr if _STDOUT in places.values() else sys.stdout
+    out = places.out
     checkup = _checkup(
         subject,
         as_,
@@ -178,10 +178,15 @@ def command(
         jobs=jobs,
         seed=seed,
         wall_limit_s=wall_limit,
-        proved=bool(places),
+        proved=bool(places.of),
         quiet=quiet,
     )
-    _write(checkup, places)
+    if places.of:
+        # Imported here: whoever wants no report should not load the templates.
+        from faultclock.render.checkup_html import checkup_page
+        from faultclock.render.json_text import canonical_json
+
+        places.write(checkup, json=canonical_json, html=checkup_page)
     from faultclock.render.checkup_text import checkup_lines
 
     lines = checkup_lines(
@@ -199,23 +204,9 @@ def command(
 
     for text in gate_lines(checkup.report, known=False):
         say(text, out=out)
-    for place in places.values():
-        if place != _STDOUT:
-            say(f"written: {place}", out=out)
+    for place in places.files:
+        say(f"written: {place}", out=out)
     return exit_code_of_checkup(checkup, fail_on)
-
-
-def _places(json: str | None, html: str | None) -> dict[str, str]:
-    """Return where each form goes, checked before anything runs."""
-    from faultclock.load.files import check_output_file
-
-    places = {form: place for form, place in (("json", json), ("html", html)) if place}
-    if len(set(places.values())) < len(places):
-        raise InputError("JSON and HTML would be written to one place: give each its own")
-    for place in places.values():
-        if place != _STDOUT:
-            check_output_file(place)
-    return places
 
 
 def _checkup(
@@ -333,21 +324,6 @@ def watched(model: ErrorModel, planned: int, *, quiet: bool) -> Iterator[_Told]:
             return stack.enter_context(bar(total, quiet=quiet, doing=doing))
 
         yield _Told(model=model, advance=begin("running", planned), begin=begin, quiet=quiet)
-
-
-def _write(checkup: CheckUp, places: dict[str, str]) -> None:
-    if not places:
-        return
-    from faultclock.load.files import write_text_atomically
-    from faultclock.render.checkup_html import checkup_page
-    from faultclock.render.json_text import canonical_json
-
-    forms: dict[str, Callable[[CheckUp], str]] = {"json": canonical_json, "html": checkup_page}
-    for form, place in places.items():
-        if place == _STDOUT:
-            machine(forms[form](checkup))
-        else:
-            write_text_atomically(place, forms[form](checkup))
 
 
 def _again(context: click.Context) -> str:

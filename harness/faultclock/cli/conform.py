@@ -6,10 +6,9 @@ import click
 
 from faultclock.cli.elsewhere import python_option
 from faultclock.cli.exits import INCONCLUSIVE, NONCONFORMING, OK
-from faultclock.cli.say import machine, say
+from faultclock.cli.say import say
 from faultclock.cli.target_options import subject_options
 
-_STDOUT = "-"
 _EPILOG = """\
 VECTORS is a shipped table or a YAML file of your own: rows of what a provider answers, the lowest
 and the highest wait after that, and how the call comes out, with the public source.
@@ -51,24 +50,20 @@ def command(vectors: str, subject: str, json: str | None, quiet: bool) -> int:
     from faultclock.cli.outputs import places_of
     from faultclock.cli.preparing import prepared
     from faultclock.cli.progress import bar
-    from faultclock.load.files import write_text_atomically
     from faultclock.load.vectors import load_vectors
     from faultclock.profile.vectors import conform
-    from faultclock.render.vectors import vectors_json, vectors_lines
+    from faultclock.render.json_text import canonical_json
+    from faultclock.render.vectors import vectors_lines
 
     places = places_of({"json": json})
     table = load_vectors(vectors)
     binding = prepared(subject).binding
     with bar(len(table.rows), quiet=quiet) as advance:
         report = conform(vectors, table, binding, subject, on_row=advance)
-    for place in places.values():
-        if place == _STDOUT:
-            machine(vectors_json(report))
-        else:
-            write_text_atomically(place, vectors_json(report))
+    places.write(report, json=canonical_json)
     for number, line in enumerate(vectors_lines(report, columns())):
         if number == 0 or not quiet:
-            say(line, err=_STDOUT in places.values())
+            say(line, out=places.out)
     return {"not reproduced": NONCONFORMING, "unclear": INCONCLUSIVE, "reproduced": OK}[
         report.verdict
     ]

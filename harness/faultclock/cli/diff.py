@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from faultclock.cli.exits import INCONCLUSIVE, NONCONFORMING, OK
-from faultclock.cli.say import machine, say
+from faultclock.cli.say import say
 from faultclock.errors import InputError
 
 _STDOUT = "-"
@@ -36,19 +36,16 @@ def command(before: str, after: str, json_: str | None, quiet: bool) -> int:
     """Compare two reports: what got better, and what got worse."""
     if before == after == _STDOUT:
         raise InputError("standard input can be only one of the two reports")
+    from faultclock.cli.outputs import places_of
     from faultclock.cli.stored import stored_report
     from faultclock.history.gate.diff import difference
-    from faultclock.load.files import check_output_file, write_text_atomically
-    from faultclock.render.diff_text import diff_json, diff_lines
+    from faultclock.render.diff_text import diff_lines
+    from faultclock.render.json_text import canonical_json
 
-    if json_ not in (None, _STDOUT):
-        check_output_file(json_)
+    places = places_of({"json": json_})
     diff = difference(stored_report(before), stored_report(after))
-    if json_ == _STDOUT:
-        machine(diff_json(diff))
-    elif json_ is not None:
-        write_text_atomically(json_, diff_json(diff))
+    places.write(diff, json=canonical_json)
     for number, line in enumerate(diff_lines(diff)):
         if number == 0 or not quiet:
-            say(line, err=json_ == _STDOUT)
+            say(line, out=places.out)
     return {"worse": NONCONFORMING, "unclear": INCONCLUSIVE, "not worse": OK}[diff.verdict]

@@ -8,15 +8,11 @@ from typing import TYPE_CHECKING
 import click
 
 from faultclock.cli.exits import INCONCLUSIVE, NONCONFORMING, OK
-from faultclock.cli.say import machine, say
+from faultclock.cli.say import say
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from faultclock.model.report.census import Census
-    from faultclock.model.report.census_drift import CensusDrift
 
-_STDOUT = "-"
 _EPILOG = """\
 OLD and NEW are what `faultclock census --json` wrote. FILE@NAME takes the clients of one
 environment of `census --env NAME=PLACE`. Clients are paired by their ids.
@@ -50,21 +46,16 @@ def command(old: str, new: str, json: str | None, html: str | None, quiet: bool)
     """Show only what changed from one census of clients to another."""
     from faultclock.cli.finding_text import columns
     from faultclock.cli.outputs import places_of
-    from faultclock.load.files import write_text_atomically
     from faultclock.profile.census_drift import drift
-    from faultclock.render.drift import drift_json, drift_lines, drift_page
+    from faultclock.render.drift import drift_lines, drift_page
+    from faultclock.render.json_text import canonical_json
 
     places = places_of({"json": json, "html": html})
     found = drift(_census(old), _census(new))
-    forms: dict[str, Callable[[CensusDrift], str]] = {"json": drift_json, "html": drift_page}
-    for form, place in places.items():
-        if place == _STDOUT:
-            machine(forms[form](found))
-        else:
-            write_text_atomically(place, forms[form](found))
+    places.write(found, json=canonical_json, html=drift_page)
     for number, line in enumerate(drift_lines(found, columns())):
         if number == 0 or not quiet:
-            say(line, err=_STDOUT in places.values())
+            say(line, out=places.out)
     return {"worse": NONCONFORMING, "unclear": INCONCLUSIVE, "not worse": OK}[found.verdict]
 
 

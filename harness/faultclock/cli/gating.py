@@ -25,15 +25,13 @@ _SCENARIOS = "scenarios"
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
 
-def baseline_option(function: FunctionT) -> FunctionT:
-    """Add `--baseline`."""
-    return click.option(
-        "--baseline",
-        metavar="FILE",
-        help="File of known deviations, such as known.yaml. The command then exits with 1 only for "
-        "a failure that is not in it, and for an entry that passes now, is overdue, or names "
-        "something that does not exist.",
-    )(function)
+baseline_option = click.option(
+    "--baseline",
+    metavar="FILE",
+    help="File of known deviations, such as known.yaml. The command then exits with 1 only for "
+    "a failure that is not in it, and for an entry that passes now, is overdue, or names "
+    "something that does not exist.",
+)
 
 
 def today_option(function: FunctionT) -> FunctionT:
@@ -47,16 +45,14 @@ def today_option(function: FunctionT) -> FunctionT:
     )(function)
 
 
-def own_scenarios_option(function: FunctionT) -> FunctionT:
-    """Add `--own-scenarios`."""
-    return click.option(
-        "--own-scenarios",
-        "own_scenarios",
-        multiple=True,
-        metavar="FILE|FOLDER",
-        help="With --baseline: more of your own scenarios, such as tests/incidents. An entry about "
-        "one of them is valid although it is not run here. The folder `scenarios` is read anyway.",
-    )(function)
+own_scenarios_option = click.option(
+    "--own-scenarios",
+    "own_scenarios",
+    multiple=True,
+    metavar="FILE|FOLDER",
+    help="With --baseline: more of your own scenarios, such as tests/incidents. An entry about "
+    "one of them is valid although it is not run here. The folder `scenarios` is read anyway.",
+)
 
 
 class Gate(Struct, frozen=True, kw_only=True):

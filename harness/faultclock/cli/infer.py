@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,15 +11,15 @@ import click
 from faultclock.cli.elsewhere import python_option
 from faultclock.cli.exits import INCONCLUSIVE, NONCONFORMING, OK
 from faultclock.cli.options import jobs_option
-from faultclock.cli.say import machine, say
+from faultclock.cli.say import say
 from faultclock.cli.target_options import subject_options
 from faultclock.errors import InputError
 
 if TYPE_CHECKING:
+    from faultclock.cli.outputs import Places
     from faultclock.model.report.inferred import RetryProfile
     from faultclock.profile.infer.profile import Inferred
 
-_STDOUT = "-"
 _TRACES = "traces"
 _EPILOG = """\
 SUBJECT is the id of a shipped subject (`faultclock list subjects`), or your own as
@@ -101,7 +99,10 @@ def command(
     ):
         inferred = infer_profile(binding, bench.run, error_model)
     profile = _kept(inferred, output)
-    _write(profile, places)
+    from faultclock.render.inferred import profile_page
+    from faultclock.render.json_text import canonical_json
+
+    places.write(profile, json=canonical_json, html=profile_page)
     _tell(profile, places, time.perf_counter() - started_s, quiet=quiet)
     if not profile.says_something:
         return INCONCLUSIVE
@@ -109,9 +110,10 @@ def command(
     return NONCONFORMING if breached else OK
 
 
-def _places(output: str | None, json: str | None, html: str | None) -> dict[str, str]:
+def _places(output: str | None, json: str | None, html: str | None) -> Places:
     """Return where each form goes, checked before anything runs."""
-    from faultclock.load.files import check_output_file, make_output_folder
+    from faultclock.cli.outputs import places_of
+    from faultclock.load.files import make_output_folder
 
     places = {form: place for form, place in (("json", json), ("html", html)) if place}
     if output is not None:
@@ -119,12 +121,7 @@ def _places(output: str | None, json: str | None, html: str | None) -> dict[str,
         make_output_folder(str(Path(output, _TRACES)))
         for form in ("json", "html"):
             places.setdefault(form, str(Path(output, f"profile.{form}")))
-    if list(places.values()).count(_STDOUT) > 1:
-        raise InputError("JSON and HTML would be written to one place: give each its own")
-    for place in places.values():
-        if place != _STDOUT:
-            check_output_file(place)
-    return places
+    return places_of(places)
 
 
 def _kept(inferred: Inferred, output: str | None) -> RetryProfile:
@@ -143,28 +140,15 @@ def _kept(inferred: Inferred, output: str | None) -> RetryProfile:
     return profile.model_copy(update={"traces": tuple(refs)})
 
 
-def _write(profile: RetryProfile, places: dict[str, str]) -> None:
-    from faultclock.load.files import write_text_atomically
-    from faultclock.render.inferred import profile_json, profile_page
-
-    forms: dict[str, Callable[[RetryProfile], str]] = {"json": profile_json, "html": profile_page}
-    for form, place in places.items():
-        if place == _STDOUT:
-            machine(forms[form](profile))
-        else:
-            write_text_atomically(place, forms[form](profile))
-
-
-def _tell(profile: RetryProfile, places: dict[str, str], wall_s: float, *, quiet: bool) -> None:
+def _tell(profile: RetryProfile, places: Places, wall_s: float, *, quiet: bool) -> None:
     from faultclock.render.inferred import profile_text
     from faultclock.render.wording import count
 
-    out = sys.stderr if _STDOUT in places.values() else sys.stdout
+    out = places.out
     if not quiet:
         for line in profile_text(profile):
             say(line, out=out)
         say("", out=out)
     say(f"{count(len(profile.traces), 'run')} in {wall_s:.1f} s", out=out)
-    for place in places.values():
-        if place != _STDOUT:
-            say(f"  written: {place}", out=out)
+    for place in places.files:
+        say(f"  written: {place}", out=out)

@@ -19,13 +19,11 @@ _EPOCH = "SOURCE_DATE_EPOCH"
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
 
-def passphrase_option(function: FunctionT) -> FunctionT:
-    """Add `--passphrase-env`."""
-    return click.option(
-        "--passphrase-env",
-        metavar="NAME",
-        help="Environment variable with the passphrase of the private key.",
-    )(function)
+passphrase_option = click.option(
+    "--passphrase-env",
+    metavar="NAME",
+    help="Environment variable with the passphrase of the private key.",
+)
 
 
 def passphrase_of(name: str | None) -> str | None:

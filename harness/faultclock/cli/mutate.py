@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import time
 from typing import TYPE_CHECKING
 
@@ -18,19 +16,19 @@ from faultclock.cli.options import (
     require_subject,
     wall_limit_option,
 )
-from faultclock.cli.say import machine, say
+from faultclock.cli.say import say
 from faultclock.cli.target_options import subject_options
 from faultclock.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from faultclock.cli.outputs import Places
     from faultclock.kills.search import SearchRequest
     from faultclock.kills.trial import Played
     from faultclock.model.report.finding import PassedOver
     from faultclock.model.report.kill_matrix import KillMatrix
 
-_STDOUT = "-"
 #: Broken rules of the subject itself that a message names.
 _BROKEN_MAX = 3
 _EPILOG = """\
@@ -99,32 +97,23 @@ def command(
     A subject that keeps every rule is changed in one thing at a time, and judged again. The result
     names each rule with the mutants that break it, and first the rules that no mutant breaks.
     """
-    places = _places(html, json)
+    from faultclock.cli.outputs import places_of
+
+    places = places_of({"html": html, "json": json})
     chosen = parse_readings(readings)
     request, passed_over = _request(
         model, scenarios, require_subject(subject), chosen, jobs, wall_limit
     )
     started_s = time.perf_counter()
     matrix = _searched(request, passed_over, chosen, limit, quiet=quiet)
-    _write(matrix, places)
+    from faultclock.render.json_text import canonical_json
+    from faultclock.render.kill_matrix import kill_matrix_html
+
+    places.write(matrix, html=kill_matrix_html, json=canonical_json)
     _show(matrix, places, time.perf_counter() - started_s, quiet=quiet)
     if not matrix.is_proof:
         return INCONCLUSIVE
     return NONCONFORMING if matrix.unkilled else OK
-
-
-def _places(html: str | None, json: str | None) -> dict[str, str]:
-    """Return where each form goes, checked before anything runs."""
-    from faultclock.load.files import check_output_file
-
-    given = (("html", html), ("json", json))
-    places = {form: place for form, place in given if place is not None}
-    if len({os.path.realpath(place) for place in places.values()}) != len(places):
-        raise InputError("JSON and HTML would be written to one place: give each its own")
-    for place in places.values():
-        if place != _STDOUT:
-            check_output_file(place)
-    return places
 
 
 def _request(
@@ -213,28 +202,14 @@ def _check_right(request: SearchRequest, played: Sequence[Played]) -> None:
     )
 
 
-def _write(matrix: KillMatrix, places: dict[str, str]) -> None:
-    from faultclock.load.files import write_text_atomically
-    from faultclock.render.kill_matrix import kill_matrix_html, kill_matrix_json
-
-    forms = {"html": kill_matrix_html, "json": kill_matrix_json}
-    for form, place in places.items():
-        text = forms[form](matrix)
-        if place == _STDOUT:
-            machine(text)
-        else:
-            write_text_atomically(place, text)
-
-
-def _show(matrix: KillMatrix, places: dict[str, str], wall_s: float, *, quiet: bool) -> None:
+def _show(matrix: KillMatrix, places: Places, wall_s: float, *, quiet: bool) -> None:
     from faultclock.cli.finding_text import columns
     from faultclock.render.kill_matrix_text import kill_matrix_lines, totals_line
 
-    out = sys.stderr if _STDOUT in places.values() else sys.stdout
+    out = places.out
     if not quiet:
         for line in kill_matrix_lines(matrix, columns()):
             say(line, out=out)
     say(f"{totals_line(matrix)} in {wall_s:.1f} s", out=out)
-    for place in places.values():
-        if place != _STDOUT:
-            say(f"  written: {place}", out=out)
+    for place in places.files:
+        say(f"  written: {place}", out=out)

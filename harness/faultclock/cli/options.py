@@ -37,27 +37,24 @@ _OF_THIS_MACHINE = {
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
 
-def model_option(function: FunctionT) -> FunctionT:
-    """Add `--model`."""
-    return click.option(
-        "--model",
-        default=DEFAULT_MODEL,
-        show_default=True,
-        metavar="ID|FILE",
-        help="Error model to judge by.",
-    )(function)
+model_option = click.option(
+    "--model",
+    default=DEFAULT_MODEL,
+    show_default=True,
+    metavar="ID|FILE",
+    help="Error model to judge by.",
+)
 
 
-def readings_option(function: FunctionT) -> FunctionT:
-    """Add `--reading`, for `parse_readings`."""
-    return click.option(
-        "--reading",
-        "readings",
-        multiple=True,
-        metavar="SWITCH=OPTION",
-        help="Choose a reading where the model's document is silent or contradicts itself, such as "
-        "cut-answers=unmapped. `faultclock list models MODEL` shows them. May be given again.",
-    )(function)
+#: `--reading`, for `parse_readings`.
+readings_option = click.option(
+    "--reading",
+    "readings",
+    multiple=True,
+    metavar="SWITCH=OPTION",
+    help="Choose a reading where the model's document is silent or contradicts itself, such as "
+    "cut-answers=unmapped. `faultclock list models MODEL` shows them. May be given again.",
+)
 
 
 def jobs_option(what: str, *, flag: str = "--jobs") -> Callable[[FunctionT], FunctionT]:

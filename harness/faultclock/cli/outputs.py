@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from itertools import chain
 from pathlib import Path
+from typing import IO, TypeVar
 
 from msgspec import Struct, field
 
@@ -25,26 +26,60 @@ from faultclock.load.trace_file import write_trace
 from faultclock.model.report.finding import Report
 from faultclock.model.trace.trace import Trace
 
+ValueT = TypeVar("ValueT")
 _STDOUT = "-"
 _STDOUT_FD, _STDERR_FD = 1, 2
 #: What a variant may be called and a file should not.
 _NO_NAME = re.compile(r"[^A-Za-z0-9=]+")
 
 
-def places_of(forms: Mapping[str, str | None]) -> dict[str, str]:
-    """Return where each form goes of those that were asked for; - is standard output.
+class Places(Struct, frozen=True):
+    """Where each form of one result goes; `-` is standard output."""
+
+    of: Mapping[str, str]
+
+    @property
+    def out(self) -> IO[str]:
+        """Where words for people go beside them."""
+        return sys.stderr if _STDOUT in self.of.values() else sys.stdout
+
+    @property
+    def files(self) -> list[str]:
+        """Those that are files."""
+        return [place for place in self.of.values() if place != _STDOUT]
+
+    def write(self, value: ValueT, **forms: Callable[[ValueT], str]) -> None:
+        """Write each form that was asked for; `forms` make them.
+
+        Raises:
+            InputError: one cannot be written.
+        """
+        for form, place in self.of.items():
+            text = forms[form](value)
+            if place == _STDOUT:
+                machine(text)
+            else:
+                write_text_atomically(place, text)
+
+
+def places_of(forms: Mapping[str, str | None]) -> Places:
+    """Return where each form goes of those that were asked for, checked before anything runs.
 
     Raises:
         InputError: two forms have one place, or nothing can be written there.
     """
     places = {form: place for form, place in forms.items() if place}
-    real = [place if place == _STDOUT else os.path.realpath(place) for place in places.values()]
+    _check(places.values(), "JSON and HTML")
+    return Places(places)
+
+
+def _check(places: Collection[str], what: str) -> None:
+    real = [place if place == _STDOUT else os.path.realpath(place) for place in places]
     if len(set(real)) != len(real):
-        raise InputError("JSON and HTML would be written to one place: give each its own")
-    for place in places.values():
+        raise InputError(f"{what} would be written to one place: give each its own")
+    for place in places:
         if place != _STDOUT:
             check_output_file(place)
-    return places
 
 
 class Outputs(Struct, frozen=True, kw_only=True):
@@ -88,13 +123,7 @@ class Outputs(Struct, frozen=True, kw_only=True):
         Raises:
             InputError: one cannot, or two outputs have one place.
         """
-        files = list(self.reports.values())
-        places = [path if path == _STDOUT else os.path.realpath(path) for path in files]
-        if len(set(places)) != len(places):
-            raise InputError("two reports would be written to one place: give each its own")
-        for path in files:
-            if path != _STDOUT:
-                check_output_file(path)
+        _check(self.reports.values(), "two reports")
         if self.trace_dir is not None:
             make_output_folder(self.trace_dir)
 

@@ -13,14 +13,13 @@ import click
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
 
-def dialect_option(function: FunctionT) -> FunctionT:
-    """Add `--dialect`, for `speaking`."""
-    return click.option(
-        "--dialect",
-        metavar="ID",
-        help="The provider API that the target speaks, such as anthropic-messages. The default is "
-        "what its binding says, or what a run shows.",
-    )(function)
+#: `--dialect`, for `speaking`.
+dialect_option = click.option(
+    "--dialect",
+    metavar="ID",
+    help="The provider API that the target speaks, such as anthropic-messages. The default is "
+    "what its binding says, or what a run shows.",
+)
 
 
 def world_flags(function: FunctionT) -> FunctionT:
@@ -73,16 +72,15 @@ def subject_options(function: FunctionT) -> FunctionT:
     return dialect_option(world_options(cast("FunctionT", command)))
 
 
-def as_option(function: FunctionT) -> FunctionT:
-    """Add `--as`, for `speaking`."""
-    return click.option(
-        "--as",
-        "as_",
-        metavar="KIND",
-        help="What the target is, where the guess is wrong: a function of a `prompt`, of "
-        "`messages`, of `nothing` or of a `request`, a `client` object, or an `agent` or a "
-        "function that makes one.",
-    )(function)
+#: `--as`, for `speaking`.
+as_option = click.option(
+    "--as",
+    "as_",
+    metavar="KIND",
+    help="What the target is, where the guess is wrong: a function of a `prompt`, of "
+    "`messages`, of `nothing` or of a `request`, a `client` object, or an `agent` or a "
+    "function that makes one.",
+)
 
 
 def speaking(

@@ -1,4 +1,4 @@
-"""A census as pages and as JSON: pure, and equal bytes for equal censuses.
+"""A census as pages: pure, and equal bytes for equal censuses.
 
 The census is one page. What each client does is a section of it, or a page of its own beside it:
 then both link to each other.
@@ -6,7 +6,6 @@ then both link to each other.
 
 from __future__ import annotations
 
-import hashlib
 from itertools import groupby
 from typing import Any
 
@@ -26,17 +25,12 @@ from faultclock.render.census_view import (
     troubles_of,
     wait_range,
 )
-from faultclock.render.json_text import canonical_json
-from faultclock.render.page import asset, environment, policy
-from faultclock.render.verdict_words import GLOSSARY, LOOKS
+from faultclock.render.json_text import digest_of
+from faultclock.render.page import environment, frame
+from faultclock.render.verdict_words import GLOSSARY
 
 #: Name of the page that the pages of the clients link back to.
 CENSUS_PAGE = "census.html"
-
-
-def census_json(census: Census) -> str:
-    """Return `census` as canonical JSON: sorted keys, ASCII, one line with its end."""
-    return canonical_json(census)
 
 
 def census_page(census: Census, *, client_files: bool = False) -> str:
@@ -68,7 +62,6 @@ def census_page(census: Census, *, client_files: bool = False) -> str:
         runs=sum(client.tally.runs for client in census.clients),
         wait_range=wait_range,
         short_class=short_class,
-        digest=hashlib.sha256(census_json(census).encode("ascii")).hexdigest(),
     )
 
 
@@ -78,7 +71,6 @@ def client_pages(census: Census) -> dict[str, str]:
     names = file_names(census)
     compared = Compared(census)
     shared = _shared(census)
-    digest = hashlib.sha256(census_json(census).encode("ascii")).hexdigest()
     titles = {entry.id: entry.title for entry in census.scenarios}
     pages = {}
     for place, client in enumerate(census.clients):
@@ -96,22 +88,14 @@ def client_pages(census: Census) -> dict[str, str]:
             after=census.clients[place + 1] if place + 1 < len(census.clients) else None,
             names=names,
             census_page=CENSUS_PAGE,
-            digest=digest,
         )
     return pages
 
 
 def _shared(census: Census) -> dict[str, Any]:
     """Return what every page of a census is made with."""
-    style, script = asset("report.css", "census.css"), asset("report.js")
-    return {
-        "census": census,
-        "style": style,
-        "script": script,
-        "policy": policy(style, script),
-        "legend": LEGEND,
-        "glossary": [(verdict, LOOKS[verdict]) for verdict in GLOSSARY],
-    }
+    shared = {"census": census, "legend": LEGEND, "digest": digest_of(census)}
+    return {**frame("census.css"), **shared}
 
 
 class _ScenarioRows(Struct, frozen=True, kw_only=True):

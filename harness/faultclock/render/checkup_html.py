@@ -5,22 +5,18 @@ Of each problem one run is drawn, the plainest that shows it; all others are in 
 
 from __future__ import annotations
 
-import hashlib
-
 from faultclock.model.report.checkup import CheckUp
 from faultclock.model.report.finding import Verdict
-from faultclock.render.json_text import canonical_json
+from faultclock.render.json_text import digest_of
 from faultclock.render.overview import make_overview
-from faultclock.render.page import asset, environment, policy
+from faultclock.render.page import environment, frame
 from faultclock.render.problem_list import make_problem_list
 from faultclock.render.silences import Silences
-from faultclock.render.verdict_words import GLOSSARY, LOOKS
 
 
 def checkup_page(checkup: CheckUp) -> str:
     """Return `checkup` as one HTML document; equal answers give equal text."""
     problems = make_problem_list(checkup.report, checkup.problems, only_theirs=True)
-    style, script = asset("report.css"), asset("report.js")
     return (
         environment()
         .get_template("checkup.html.j2")
@@ -37,11 +33,8 @@ def checkup_page(checkup: CheckUp) -> str:
                 line.check for section in problems.sections for line in section.judged
             ),
             requirements=frozenset(item.id for item in checkup.report.coverage),
-            style=style,
-            script=script,
-            policy=policy(style, script),
-            glossary=[(verdict, LOOKS[verdict]) for verdict in GLOSSARY],
-            digest=hashlib.sha256(canonical_json(checkup).encode("ascii")).hexdigest(),
+            **frame(),
+            digest=digest_of(checkup),
         )
     )
 

@@ -1,4 +1,4 @@
-"""A difference of two reports, as lines for a terminal and as JSON."""
+"""A difference of two reports, as lines for a terminal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from faultclock.model.report.report_diff import (
     RunsChange,
     StillFailing,
 )
-from faultclock.render.json_text import canonical_json
 from faultclock.render.verdict_words import LOOKS
 from faultclock.render.wording import clipped, count
 
@@ -38,11 +37,6 @@ _TITLES = {
     "judged now": "judged now",
     "no longer inconclusive": "no longer inconclusive",
 }
-
-
-def diff_json(diff: ReportDiff) -> str:
-    """Return `diff` as canonical JSON with a newline at the end, as reports are written."""
-    return canonical_json(diff)
 
 
 def diff_lines(diff: ReportDiff) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""A drift between two censuses as lines for a terminal, as a page and as JSON: pure.
+"""A drift between two censuses as lines for a terminal and as a page: pure.
 
 Cells that changed alike are one group: what was done, what is done now, in which scenarios, and by
 which clients.
@@ -6,7 +6,6 @@ which clients.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 
 from msgspec import Struct
@@ -21,8 +20,8 @@ from faultclock.render.census_view import (
     endings_of,
     short_class,
 )
-from faultclock.render.json_text import canonical_json
-from faultclock.render.page import asset, environment, policy
+from faultclock.render.json_text import digest_of
+from faultclock.render.page import environment, frame
 from faultclock.render.wording import count, short_time
 
 _WIDTH = 80
@@ -60,11 +59,6 @@ class Alike(Struct, frozen=True, kw_only=True):
         return len(self.clients) * len(self.scenarios)
 
 
-def drift_json(drift: CensusDrift) -> str:
-    """Return `drift` as canonical JSON: sorted keys, ASCII, one line with its end."""
-    return canonical_json(drift)
-
-
 def drift_lines(drift: CensusDrift, width: int = _WIDTH) -> Iterator[str]:
     """Yield what changed, the worst first, in lines of at most `width` columns."""
     yield headline(drift)
@@ -88,7 +82,6 @@ def drift_lines(drift: CensusDrift, width: int = _WIDTH) -> Iterator[str]:
 
 def drift_page(drift: CensusDrift) -> str:
     """Return `drift` as one self-contained HTML document."""
-    style, script = asset("report.css", "census.css"), asset("report.js")
     page = environment().get_template("drift.html.j2")
     return page.render(
         drift=drift,
@@ -96,10 +89,8 @@ def drift_page(drift: CensusDrift) -> str:
         key={"worse": "fail", "unclear": "open", "not worse": "pass"}[drift.verdict],
         versions=list(_versions(drift)),
         kinds=list(_kinds(drift)),
-        style=style,
-        script=script,
-        policy=policy(style, script),
-        digest=hashlib.sha256(drift_json(drift).encode("ascii")).hexdigest(),
+        **frame("census.css"),
+        digest=digest_of(drift),
     )
 
 

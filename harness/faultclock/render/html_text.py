@@ -14,18 +14,16 @@ from faultclock.model.report.unproved import unproved_in
 from faultclock.render.gate import make_gate
 from faultclock.render.json_text import json_digest
 from faultclock.render.overview import make_overview
-from faultclock.render.page import asset, environment, policy
+from faultclock.render.page import environment, frame
 from faultclock.render.problem_list import make_problem_list
 from faultclock.render.run_list import make_run_list
 from faultclock.render.silences import Silences
-from faultclock.render.verdict_words import GLOSSARY, LOOKS
 
 
 def html_report(report: Report) -> str:
     """Return `report` as one HTML document; equal reports give equal text."""
     problems = make_problem_list(report, problems_in(report))
     sections = problems.sections
-    style, script = asset("report.css"), asset("report.js")
     page = environment().get_template("report.html.j2")
     return page.render(
         report=report,
@@ -39,9 +37,6 @@ def html_report(report: Report) -> str:
         anchors={section.scenario: section.anchor for section in sections},
         requirements=frozenset(item.id for item in report.coverage),
         judged=frozenset(line.check for section in sections for line in section.judged),
-        style=style,
-        script=script,
-        policy=policy(style, script),
-        glossary=[(verdict, LOOKS[verdict]) for verdict in GLOSSARY],
+        **frame(),
         report_digest=json_digest(report),
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -18,9 +17,8 @@ from faultclock.model.report.inferred import (
     Schedule,
     Told,
 )
-from faultclock.render.json_text import canonical_json
-from faultclock.render.page import asset, environment, policy
-from faultclock.render.verdict_words import GLOSSARY, LOOKS
+from faultclock.render.json_text import digest_of
+from faultclock.render.page import environment, frame
 from faultclock.render.wording import count
 
 #: Of what is demanded, the gravest first.
@@ -29,14 +27,8 @@ _LEVELS = ("MUST", "SHOULD", "MAY", None)
 _WAITS_MAX = 12
 
 
-def profile_json(profile: RetryProfile) -> str:
-    """Return `profile` as canonical JSON: sorted keys, ASCII, one line with its end."""
-    return canonical_json(profile)
-
-
 def profile_page(profile: RetryProfile) -> str:
     """Return `profile` as one self-contained HTML document."""
-    style, script = asset("report.css", "census.css"), asset("report.js")
     return (
         environment()
         .get_template("inferred.html.j2")
@@ -49,11 +41,8 @@ def profile_page(profile: RetryProfile) -> str:
             agreeing=[item for item in profile.differences if not item.differs],
             ceiling_text=_ceiling_text,
             deadline_text=_deadline_text,
-            style=style,
-            script=script,
-            policy=policy(style, script),
-            glossary=[(verdict, LOOKS[verdict]) for verdict in GLOSSARY],
-            digest=hashlib.sha256(profile_json(profile).encode("ascii")).hexdigest(),
+            **frame("census.css"),
+            digest=digest_of(profile),
         )
     )
 

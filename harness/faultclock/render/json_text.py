@@ -22,6 +22,11 @@ def canonical_json(value: Value) -> str:
     return canonical_text(value) + "\n"
 
 
+def digest_of(value: Value) -> str:
+    """Return the SHA-256 (hex) of exactly the bytes of `canonical_json`."""
+    return hashlib.sha256(canonical_json(value).encode("ascii")).hexdigest()
+
+
 def json_report(report: Report) -> str:
     """Return `report` as canonical JSON with a newline at the end."""
     return "".join(json_pieces(report))

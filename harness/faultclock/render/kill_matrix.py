@@ -1,14 +1,13 @@
-"""A kill matrix as a page and as JSON: pure, and equal bytes for equal matrices."""
+"""A kill matrix as a page: pure, and equal bytes for equal matrices."""
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 
 from faultclock.model.report.kill_matrix import KillMatrix, RuleStatus
-from faultclock.render.json_text import canonical_json
+from faultclock.render.json_text import digest_of
 from faultclock.render.kill_matrix_text import FATES, groups_of
-from faultclock.render.page import asset, environment, policy
+from faultclock.render.page import environment, frame
 
 #: Status to the key of its sign and to what the page calls it, the worst first.
 _STATUSES: dict[RuleStatus, tuple[str, str]] = {
@@ -20,14 +19,8 @@ _STATUSES: dict[RuleStatus, tuple[str, str]] = {
 }
 
 
-def kill_matrix_json(matrix: KillMatrix) -> str:
-    """Return `matrix` as canonical JSON: sorted keys, ASCII, one line with its end."""
-    return canonical_json(matrix)
-
-
 def kill_matrix_html(matrix: KillMatrix) -> str:
     """Return `matrix` as one self-contained HTML document."""
-    style, script = asset("report.css"), asset("report.js")
     counted = Counter(rule.status for rule in matrix.rules)
     fates = Counter(item.fate for item in matrix.mutants)
     return (
@@ -35,9 +28,7 @@ def kill_matrix_html(matrix: KillMatrix) -> str:
         .get_template("kill_matrix.html.j2")
         .render(
             matrix=matrix,
-            style=style,
-            script=script,
-            policy=policy(style, script),
+            **frame(),
             statuses=[
                 (key, words, matrix.of_status(status), counted[status])
                 for status, (key, words) in _STATUSES.items()
@@ -49,6 +40,6 @@ def kill_matrix_html(matrix: KillMatrix) -> str:
             idle=groups_of(matrix, "no effect"),
             unproven=groups_of(matrix, "unproven"),
             untried=groups_of(matrix, "untried"),
-            digest=hashlib.sha256(kill_matrix_json(matrix).encode("ascii")).hexdigest(),
+            digest=digest_of(matrix),
         )
     )

@@ -1,4 +1,4 @@
-"""What all pages share: the templates' environment, the assets, and the policy that locks a page.
+"""What all pages share: the templates' environment, the frame, and the policy that locks a page.
 
 A page asks for nothing: styles, script and drawings are inside, and a Content Security Policy
 allows exactly that one style and that one script, by digest. Text from subjects is escaped by
@@ -11,12 +11,13 @@ import base64
 import hashlib
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from faultclock.model.report.finding import Verdict
-from faultclock.render.verdict_words import LOOKS, Look
+from faultclock.render.verdict_words import GLOSSARY, LOOKS, Look
 from faultclock.render.wording import (
     clipped,
     count,
@@ -28,6 +29,17 @@ from faultclock.render.wording import (
 )
 
 _NO_FINDING = Look(key="void", word="not judged", means="No check of this group spoke.")
+
+
+def frame(*sheets: str) -> dict[str, Any]:
+    """Return what every page is made with; `sheets` are its own styles beside the common ones."""
+    style, script = asset("report.css", *sheets), asset("report.js")
+    return {
+        "style": style,
+        "script": script,
+        "policy": policy(style, script),
+        "glossary": [(verdict, LOOKS[verdict]) for verdict in GLOSSARY],
+    }
 
 
 def policy(style: str, script: str) -> str:

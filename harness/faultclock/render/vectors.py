@@ -1,4 +1,4 @@
-"""What a subject does about a table of vectors, for a terminal and as JSON: pure."""
+"""What a subject does about a table of vectors, for a terminal: pure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from faultclock.model.report.vector_report import RowResult, RowVerdict, VectorReport
 from faultclock.render.census_text import wrapped
-from faultclock.render.json_text import canonical_json
 from faultclock.render.wording import count
 
 _WIDTH = 80
@@ -18,11 +17,6 @@ _VERDICTS: dict[RowVerdict, str] = {
     "not reached": "not reached: the call ended before the wait",
     "inexpressible": "inexpressible",
 }
-
-
-def vectors_json(report: VectorReport) -> str:
-    """Return `report` as canonical JSON: sorted keys, ASCII, one line with its end."""
-    return canonical_json(report)
 
 
 def vectors_lines(report: VectorReport, width: int = _WIDTH) -> Iterator[str]:

@@ -6,10 +6,10 @@ deadlines are the object's own.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
 from typing import Any
 
-from faultclock.subjects.ports import ProviderRequest
+from faultclock.subjects.ports import ProviderRequest, Reply
 from faultclock.subjects.reading import StreamedReply, reply_of
 
 
@@ -22,10 +22,7 @@ async def asked_async(request: ProviderRequest, client: Any) -> Any:
     if not isinstance(answer, AsyncIterator):
         # A server, or a client that is only like OpenAI's, may know no streams.
         return reply_of(answer)
-    streamed = StreamedReply()
-    async for chunk in answer:
-        streamed.add(chunk)
-    return streamed.reply()
+    return await streamed_async(answer)
 
 
 def asked(request: ProviderRequest, client: Any) -> Any:
@@ -36,10 +33,7 @@ def asked(request: ProviderRequest, client: Any) -> Any:
     answer = create(**arguments(request), stream=True)
     if not isinstance(answer, Iterator):
         return reply_of(answer)
-    streamed = StreamedReply()
-    for chunk in answer:
-        streamed.add(chunk)
-    return streamed.reply()
+    return streamed(answer)
 
 
 def arguments(request: ProviderRequest) -> dict[str, Any]:
@@ -48,6 +42,22 @@ def arguments(request: ProviderRequest) -> dict[str, Any]:
     if request.tools:
         given["tools"] = request.tools
     return given
+
+
+async def streamed_async(chunks: AsyncIterable[Any]) -> Reply:
+    """Return what the chunks of an async stream say together."""
+    whole = StreamedReply()
+    async for chunk in chunks:
+        whole.add(chunk)
+    return whole.reply()
+
+
+def streamed(chunks: Iterable[Any]) -> Reply:
+    """Return what the chunks of a stream say together."""
+    whole = StreamedReply()
+    for chunk in chunks:
+        whole.add(chunk)
+    return whole.reply()
 
 
 async def chat_model(request: ProviderRequest, model: Any) -> Any:

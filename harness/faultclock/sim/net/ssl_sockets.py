@@ -8,18 +8,10 @@ import ssl
 from typing import Any, NoReturn
 
 from faultclock.sim.net.sockets import SimSocket
-from faultclock.sim.net.tls import (
-    ALPN_PROTOCOL,
-    CIPHER,
-    VERSION,
-    Buffer,
-    PlainSSLObject,
-    certificate_for,
-    host_text,
-)
+from faultclock.sim.net.tls import Buffer, PlainSession, PlainSSLObject, host_text
 
 
-class SimSSLSocket(SimSocket, ssl.SSLSocket):  # type: ignore[misc]
+class SimSSLSocket(PlainSession, SimSocket, ssl.SSLSocket):  # type: ignore[misc,override]
     """Takes over a SimSocket and passes bytes through it unchanged."""
 
     _read_timeout_text = "The read operation timed out"
@@ -43,21 +35,6 @@ class SimSSLSocket(SimSocket, ssl.SSLSocket):  # type: ignore[misc]
         self._sslobj = PlainSSLObject(
             context, None, None, server_side=server_side, server_hostname=server_hostname
         )
-
-    @property
-    def context(self) -> ssl.SSLContext:  # type: ignore[override]
-        """The context that the client made it with."""
-        return self._context
-
-    @property
-    def session(self) -> None:  # type: ignore[override]
-        """No session can be resumed."""
-        return
-
-    @property
-    def session_reused(self) -> bool:
-        """No session can be resumed."""
-        return False
 
     def do_handshake(self, block: bool = False) -> None:
         """Succeed at once."""
@@ -90,46 +67,7 @@ class SimSSLSocket(SimSocket, ssl.SSLSocket):  # type: ignore[misc]
     def getpeercert(self, binary_form: bool = False) -> Any:
         """Return a certificate that fits the host (b"" in binary form)."""
         self._connected()
-        return b"" if binary_form else certificate_for(self.server_hostname)
-
-    def get_verified_chain(self) -> list[bytes]:
-        """Return no certificates."""
-        return []
-
-    def get_unverified_chain(self) -> list[bytes]:
-        """Return no certificates."""
-        return []
-
-    def version(self) -> str | None:
-        """Return `TLSv1.3`."""
-        return VERSION
-
-    def cipher(self) -> tuple[str, str, int] | None:
-        """Return the cipher of a usual TLS 1.3 connection."""
-        return CIPHER
-
-    def shared_ciphers(self) -> list[tuple[str, str, int]] | None:
-        """Return the one cipher on the accepting side, nothing on the other."""
-        return [CIPHER] if self.server_side else None
-
-    def compression(self) -> str | None:
-        """Return nothing: TLS 1.3 does not compress."""
-        return None
-
-    def selected_alpn_protocol(self) -> str | None:
-        """Return `http/1.1`."""
-        return ALPN_PROTOCOL
-
-    def selected_npn_protocol(self) -> str | None:
-        """Return nothing: the extension is obsolete."""
-        return None
-
-    def get_channel_binding(self, cb_type: str = "tls-unique") -> bytes | None:
-        """Return nothing: TLS 1.3 has no `tls-unique` binding."""
-        return None
-
-    def verify_client_post_handshake(self) -> None:
-        """Succeed at once."""
+        return super().getpeercert(binary_form)
 
     def _would_block(self) -> NoReturn:
         if self.endpoint is None:

@@ -59,7 +59,73 @@ def _copy(data: bytes, buffer: Any) -> int:
     return len(data)
 
 
-class PlainSSLObject(ssl.SSLObject):
+class PlainSession:
+    """What both kinds of TLS object tell of a session that is none."""
+
+    _context: ssl.SSLContext
+    server_side: bool
+    server_hostname: str | None
+
+    @property
+    def context(self) -> ssl.SSLContext:
+        """The context that the client made it with."""
+        return self._context
+
+    @property
+    def session(self) -> None:
+        """No session can be resumed."""
+        return
+
+    @property
+    def session_reused(self) -> bool:
+        """No session can be resumed."""
+        return False
+
+    def getpeercert(self, binary_form: bool = False) -> Any:
+        """Return a certificate that fits the host (b"" in binary form)."""
+        return b"" if binary_form else certificate_for(self.server_hostname)
+
+    def get_verified_chain(self) -> list[bytes]:
+        """Return no certificates."""
+        return []
+
+    def get_unverified_chain(self) -> list[bytes]:
+        """Return no certificates."""
+        return []
+
+    def selected_alpn_protocol(self) -> str | None:
+        """Return `http/1.1`."""
+        return ALPN_PROTOCOL
+
+    def selected_npn_protocol(self) -> str | None:
+        """Return nothing: the extension is obsolete."""
+        return None
+
+    def cipher(self) -> tuple[str, str, int] | None:
+        """Return the cipher of a usual TLS 1.3 connection."""
+        return CIPHER
+
+    def shared_ciphers(self) -> list[tuple[str, str, int]] | None:
+        """Return the one cipher on the accepting side, nothing on the other."""
+        return [CIPHER] if self.server_side else None
+
+    def compression(self) -> str | None:
+        """Return nothing: TLS 1.3 does not compress."""
+        return None
+
+    def version(self) -> str | None:
+        """Return `TLSv1.3`."""
+        return VERSION
+
+    def get_channel_binding(self, cb_type: str = "tls-unique") -> bytes | None:
+        """Return nothing: TLS 1.3 has no `tls-unique` binding."""
+        return None
+
+    def verify_client_post_handshake(self) -> None:
+        """Succeed at once."""
+
+
+class PlainSSLObject(PlainSession, ssl.SSLObject):  # type: ignore[misc,override]
     """Stands in for `ssl.SSLObject` over two memory buffers; bytes pass through unchanged."""
 
     def __init__(
@@ -78,27 +144,12 @@ class PlainSSLObject(ssl.SSLObject):
         self._server_hostname = host_text(server_hostname)
 
     @property
-    def context(self) -> ssl.SSLContext:  # type: ignore[override]
-        """The context that the client made it with."""
-        return self._context
-
-    @property
-    def session(self) -> None:  # type: ignore[override]
-        """No session can be resumed."""
-        return
-
-    @property
-    def session_reused(self) -> bool:
-        """No session can be resumed."""
-        return False
-
-    @property
-    def server_side(self) -> bool:
+    def server_side(self) -> bool:  # type: ignore[override]
         """Whether this side accepted the connection."""
         return self._server_side
 
     @property
-    def server_hostname(self) -> str | None:
+    def server_hostname(self) -> str | None:  # type: ignore[override]
         """The host that the client meant."""
         return self._server_hostname
 
@@ -128,46 +179,3 @@ class PlainSSLObject(ssl.SSLObject):
     def pending(self) -> int:
         """Return how many bytes can be read without waiting."""
         return 0 if self._incoming is None else self._incoming.pending
-
-    def getpeercert(self, binary_form: bool = False) -> Any:
-        """Return a certificate that fits the host (b"" in binary form)."""
-        return b"" if binary_form else certificate_for(self._server_hostname)
-
-    def get_verified_chain(self) -> list[bytes]:
-        """Return no certificates."""
-        return []
-
-    def get_unverified_chain(self) -> list[bytes]:
-        """Return no certificates."""
-        return []
-
-    def selected_alpn_protocol(self) -> str | None:
-        """Return `http/1.1`."""
-        return ALPN_PROTOCOL
-
-    def selected_npn_protocol(self) -> str | None:
-        """Return nothing: the extension is obsolete."""
-        return None
-
-    def cipher(self) -> tuple[str, str, int] | None:
-        """Return the cipher of a usual TLS 1.3 connection."""
-        return CIPHER
-
-    def shared_ciphers(self) -> list[tuple[str, str, int]] | None:
-        """Return the one cipher on the accepting side, nothing on the other."""
-        return [CIPHER] if self._server_side else None
-
-    def compression(self) -> str | None:
-        """Return nothing: TLS 1.3 does not compress."""
-        return None
-
-    def version(self) -> str | None:
-        """Return `TLSv1.3`."""
-        return VERSION
-
-    def get_channel_binding(self, cb_type: str = "tls-unique") -> bytes | None:
-        """Return nothing: TLS 1.3 has no `tls-unique` binding."""
-        return None
-
-    def verify_client_post_handshake(self) -> None:
-        """Succeed at once."""

@@ -15,9 +15,10 @@ from typing import Any
 
 import cohere
 
+from faultclock.subjects.asking import arguments, streamed, streamed_async
 from faultclock.subjects.binding import provider_adapter
 from faultclock.subjects.ports import ProviderRequest
-from faultclock.subjects.reading import StreamedReply, reply_of
+from faultclock.subjects.reading import reply_of
 
 _DISTRIBUTIONS = ("cohere", "httpx")
 
@@ -63,25 +64,12 @@ def cohere_sync(request: ProviderRequest, client: cohere.ClientV2) -> Any:
 async def asked_async(request: ProviderRequest, client: cohere.AsyncClientV2) -> Any:
     """Ask through the SDK, and leave its client open."""
     if not request.stream:
-        return reply_of(await client.chat(**_given(request)))
-    streamed = StreamedReply()
-    async for event in client.chat_stream(**_given(request)):
-        streamed.add(event)
-    return streamed.reply()
+        return reply_of(await client.chat(**arguments(request)))
+    return await streamed_async(client.chat_stream(**arguments(request)))
 
 
 def asked(request: ProviderRequest, client: cohere.ClientV2) -> Any:
     """Ask through the SDK, and leave its client open."""
     if not request.stream:
-        return reply_of(client.chat(**_given(request)))
-    streamed = StreamedReply()
-    for event in client.chat_stream(**_given(request)):
-        streamed.add(event)
-    return streamed.reply()
-
-
-def _given(request: ProviderRequest) -> dict[str, Any]:
-    given: dict[str, Any] = {"model": request.model, "messages": request.messages}
-    if request.tools:
-        given["tools"] = request.tools
-    return given
+        return reply_of(client.chat(**arguments(request)))
+    return streamed(client.chat_stream(**arguments(request)))

@@ -17,9 +17,10 @@ from typing import Any
 from google import genai
 from google.genai import types
 
+from faultclock.subjects.asking import streamed, streamed_async
 from faultclock.subjects.binding import provider_adapter
 from faultclock.subjects.ports import ProviderRequest
-from faultclock.subjects.reading import StreamedReply, reply_of
+from faultclock.subjects.reading import reply_of
 
 _DIALECT = "gemini-generate-content"
 _ROLES = {"assistant": "model"}
@@ -43,10 +44,7 @@ async def google_genai(request: ProviderRequest, client: genai.Client) -> Any:
     async with client.aio as asking:
         if not request.stream:
             return reply_of(await asking.models.generate_content(**_given(request)))
-        streamed = StreamedReply()
-        async for chunk in await asking.models.generate_content_stream(**_given(request)):
-            streamed.add(chunk)
-        return streamed.reply()
+        return await streamed_async(await asking.models.generate_content_stream(**_given(request)))
 
 
 @provider_adapter(
@@ -61,10 +59,7 @@ def google_genai_sync(request: ProviderRequest, client: genai.Client) -> Any:
     """Ask once through the SDK."""
     if not request.stream:
         return reply_of(client.models.generate_content(**_given(request)))
-    streamed = StreamedReply()
-    for chunk in client.models.generate_content_stream(**_given(request)):
-        streamed.add(chunk)
-    return streamed.reply()
+    return streamed(client.models.generate_content_stream(**_given(request)))
 
 
 def _given(request: ProviderRequest) -> dict[str, Any]:

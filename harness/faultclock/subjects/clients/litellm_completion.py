@@ -15,10 +15,11 @@ os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 
 import litellm
 
+from faultclock.subjects.asking import arguments, streamed, streamed_async
 from faultclock.subjects.binding import provider_adapter
 from faultclock.subjects.ports import ProviderRequest
 from faultclock.subjects.ports.provider import MODEL
-from faultclock.subjects.reading import StreamedReply, reply_of
+from faultclock.subjects.reading import reply_of
 
 _DISTRIBUTIONS = ("aiohttp", "httpx", "litellm", "openai")
 
@@ -37,10 +38,7 @@ async def litellm_async(request: ProviderRequest) -> Any:
     """Ask once through `acompletion`."""
     if not request.stream:
         return reply_of(await litellm.acompletion(**_arguments(request)))
-    streamed = StreamedReply()
-    async for chunk in await litellm.acompletion(**_arguments(request), stream=True):
-        streamed.add(chunk)
-    return streamed.reply()
+    return await streamed_async(await litellm.acompletion(**_arguments(request), stream=True))
 
 
 @provider_adapter(
@@ -52,21 +50,15 @@ def litellm_sync(request: ProviderRequest) -> Any:
     """Ask once through `completion`."""
     if not request.stream:
         return reply_of(litellm.completion(**_arguments(request)))
-    streamed = StreamedReply()
-    for chunk in litellm.completion(**_arguments(request), stream=True):
-        streamed.add(chunk)
-    return streamed.reply()
+    return streamed(litellm.completion(**_arguments(request), stream=True))
 
 
 def _arguments(request: ProviderRequest) -> dict[str, Any]:
     """Return what a completion is given; the prefix says which kind of provider is asked."""
-    given: dict[str, Any] = {
+    return {
+        **arguments(request),
         "model": f"openai/{request.model}",
-        "messages": request.messages,
         "api_base": request.base_url,
         "api_key": request.api_key,
         "timeout": request.timeout_s,
     }
-    if request.tools:
-        given["tools"] = request.tools
-    return given

@@ -15,9 +15,10 @@ from typing import Any
 
 from mistralai.client import Mistral
 
+from faultclock.subjects.asking import arguments, streamed, streamed_async
 from faultclock.subjects.binding import provider_adapter
 from faultclock.subjects.ports import ProviderRequest
-from faultclock.subjects.reading import StreamedReply, reply_of
+from faultclock.subjects.reading import reply_of
 
 _DISTRIBUTIONS = ("mistralai", "httpx2")
 
@@ -42,11 +43,8 @@ async def mistralai_async(request: ProviderRequest, client: Mistral) -> Any:
     """Ask once through the SDK."""
     async with client:
         if not request.stream:
-            return reply_of(await client.chat.complete_async(**_given(request)))
-        streamed = StreamedReply()
-        async for event in await client.chat.stream_async(**_given(request)):
-            streamed.add(event)
-        return streamed.reply()
+            return reply_of(await client.chat.complete_async(**arguments(request)))
+        return await streamed_async(await client.chat.stream_async(**arguments(request)))
 
 
 @provider_adapter(
@@ -66,15 +64,5 @@ def mistralai_sync(request: ProviderRequest, client: Mistral) -> Any:
 def asked(request: ProviderRequest, client: Mistral) -> Any:
     """Ask once through the SDK, and leave its client open."""
     if not request.stream:
-        return reply_of(client.chat.complete(**_given(request)))
-    streamed = StreamedReply()
-    for event in client.chat.stream(**_given(request)):
-        streamed.add(event)
-    return streamed.reply()
-
-
-def _given(request: ProviderRequest) -> dict[str, Any]:
-    given: dict[str, Any] = {"model": request.model, "messages": request.messages}
-    if request.tools:
-        given["tools"] = request.tools
-    return given
+        return reply_of(client.chat.complete(**arguments(request)))
+    return streamed(client.chat.stream(**arguments(request)))

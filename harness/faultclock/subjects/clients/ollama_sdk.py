@@ -15,9 +15,10 @@ from typing import Any
 
 import ollama
 
+from faultclock.subjects.asking import arguments, streamed, streamed_async
 from faultclock.subjects.binding import provider_adapter
 from faultclock.subjects.ports import ProviderRequest
-from faultclock.subjects.reading import StreamedReply, reply_of
+from faultclock.subjects.reading import reply_of
 
 _DISTRIBUTIONS = ("ollama", "httpx")
 
@@ -49,11 +50,8 @@ def _sync_client(request: ProviderRequest) -> ollama.Client:
 async def ollama_async(request: ProviderRequest, client: ollama.AsyncClient) -> Any:
     """Ask once through the SDK."""
     if not request.stream:
-        return reply_of(await client.chat(**_given(request)))
-    streamed = StreamedReply()
-    async for part in await client.chat(**_given(request), stream=True):
-        streamed.add(part)
-    return streamed.reply()
+        return reply_of(await client.chat(**arguments(request)))
+    return await streamed_async(await client.chat(**arguments(request), stream=True))
 
 
 @provider_adapter(
@@ -67,15 +65,5 @@ async def ollama_async(request: ProviderRequest, client: ollama.AsyncClient) -> 
 def ollama_sync(request: ProviderRequest, client: ollama.Client) -> Any:
     """Ask once through the SDK."""
     if not request.stream:
-        return reply_of(client.chat(**_given(request)))
-    streamed = StreamedReply()
-    for part in client.chat(**_given(request), stream=True):
-        streamed.add(part)
-    return streamed.reply()
-
-
-def _given(request: ProviderRequest) -> dict[str, Any]:
-    given: dict[str, Any] = {"model": request.model, "messages": request.messages}
-    if request.tools:
-        given["tools"] = request.tools
-    return given
+        return reply_of(client.chat(**arguments(request)))
+    return streamed(client.chat(**arguments(request), stream=True))

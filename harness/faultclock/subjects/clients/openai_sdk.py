@@ -10,10 +10,10 @@ from typing import Any
 
 import openai
 
-from faultclock.subjects.asking import asked, asked_async
+from faultclock.subjects.asking import asked, asked_async, streamed_async
 from faultclock.subjects.binding import provider_adapter
 from faultclock.subjects.ports import OPENAI_ALIKE, ProviderRequest
-from faultclock.subjects.reading import StreamedReply, reply_of
+from faultclock.subjects.reading import reply_of
 
 _DISTRIBUTIONS = ("openai", "httpx2")
 
@@ -69,7 +69,5 @@ async def openai_responses(request: ProviderRequest, client: openai.AsyncOpenAI)
     given: Any = request.messages
     if not request.stream:
         return reply_of(await client.responses.create(model=request.model, input=given))
-    streamed = StreamedReply()
-    async for event in await client.responses.create(model=request.model, input=given, stream=True):
-        streamed.add(event)
-    return streamed.reply()
+    events = await client.responses.create(model=request.model, input=given, stream=True)
+    return await streamed_async(events)

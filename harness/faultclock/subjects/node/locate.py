@@ -18,6 +18,7 @@ from typing import Any, NoReturn
 from faultclock.errors import InternalError, SubjectError
 from faultclock.subjects.adopt_clients import Client
 from faultclock.subjects.adopt_signature import is_understood, wanted_by
+from faultclock.subjects.asking import streamed
 from faultclock.subjects.binding import Binding
 from faultclock.subjects.foreign import Event, Export, snake
 from faultclock.subjects.foreign_ports import runtime_of
@@ -32,7 +33,7 @@ from faultclock.subjects.node.program import (
 )
 from faultclock.subjects.outcome import scrub
 from faultclock.subjects.ports import ProviderRequest
-from faultclock.subjects.reading import StreamedReply, reply_of
+from faultclock.subjects.reading import reply_of
 from faultclock.subjects.source import place_at
 
 _SUFFIXES = (".mjs", ".js", ".cjs", ".mts", ".ts", ".cts")
@@ -322,10 +323,7 @@ def _asked(request: ProviderRequest, client: Any) -> Any:
     answer = client(request)
     if not isinstance(answer, Iterator):
         return reply_of(answer)
-    streamed = StreamedReply()
-    for piece in answer:
-        streamed.add(piece)
-    return streamed.reply()
+    return streamed(answer)
 
 
 def _known(item: Mapping[str, Any]) -> list[Mapping[str, Any]]:

@@ -190,7 +190,9 @@ def sample_exploration() -> Exploration:
             explored(TWICE, PASS=99, FAIL=1, INCONCLUSIVE=20).model_copy(
                 update={"no_results": (no_result(runs=18), no_result(spoils=True, runs=2))}
             ),
-            explored("exploration/quiet", PASS=40, WARN=2),
+            explored("exploration/quiet", PASS=40, WARN=2, INCONCLUSIVE=3).model_copy(
+                update={"no_results": (no_result(),)}
+            ),
         ),
         groups=(group(), stopped, group(shrunk=None, divergence=None, runs=1)),
         unsteady=(

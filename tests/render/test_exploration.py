@@ -156,7 +156,7 @@ def test_what_is_no_exploration_is_refused_by_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "verdict", "words"),
     [
-        ("sample", Verdict.FAIL, "token-racer: 3 failures found in 362 runs"),
+        ("sample", Verdict.FAIL, "token-racer: 3 failures found in 365 runs"),
         ("passing", Verdict.PASS, "token-racer: no failure in 200 runs"),
         ("empty", Verdict.INCONCLUSIVE, "token-racer: 0 runs prove nothing"),
     ],

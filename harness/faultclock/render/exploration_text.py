@@ -26,7 +26,6 @@ from faultclock.render.exploration_view import (
     nearest_words,
     never_words,
     no_result_rows,
-    replay_words,
     row_mark,
     scenario_rows,
     tie_words,
@@ -172,10 +171,10 @@ def _explored_lines(exploration: Exploration, width: int) -> Iterator[str]:
 def _no_result_lines(exploration: Exploration, width: int) -> Iterator[str]:
     """Yield why runs are inconclusive, and how each is made again."""
     rows = no_result_rows(exploration)
-    for where, group in rows[:_NO_RESULTS_MAX]:
-        yield f"inconclusive  {where}"
-        yield from _labelled(f"{group.why.reason} ({group.why.check})", "why", width)
-        yield from _command(group.again or replay_words(exploration, group.token), "again")
+    for row in rows[:_NO_RESULTS_MAX]:
+        yield f"inconclusive  {row.where}"
+        yield from _labelled(f"{row.why.reason} ({row.why.check})", "why", width)
+        yield from _command(row.again, "again")
     if len(rows) > _NO_RESULTS_MAX:
         yield f"… and {count(len(rows) - _NO_RESULTS_MAX, 'more reason')} (--html shows all)"
 

@@ -19,6 +19,7 @@ from faultclock.model.report.exploration import (
     Exploration,
     ExploredScenario,
     FailureGroup,
+    NoResult,
     NoResultGroup,
     Shrunk,
 )
@@ -64,6 +65,17 @@ class ScenarioRow(Struct, frozen=True, kw_only=True):
     runs: int
     unsteady: int
     schedules: str
+
+
+class NoResultRow(Struct, frozen=True, kw_only=True):
+    """Why some runs are inconclusive."""
+
+    why: NoResult
+    runs: int
+    where: str
+    """The first scenario, and of how many others and runs it holds."""
+    again: str
+    """The command that makes the first of these runs again."""
 
 
 class CoveredKind(Struct, frozen=True, kw_only=True):
@@ -164,15 +176,31 @@ def _why_unproved(item: ExploredScenario) -> str:
     return "run 1, the scenario as it is written, is inconclusive"
 
 
-def no_result_rows(exploration: Exploration) -> tuple[tuple[str, NoResultGroup], ...]:
-    """Return the inconclusive runs, what weighs most first, each with where it was and how often.
+def no_result_rows(exploration: Exploration) -> tuple[NoResultRow, ...]:
+    """Return why runs are inconclusive, each reason once.
 
-    Those that keep a scenario from being proved come before those that do not.
+    Those that keep a scenario from being proved come first, then those of the most runs.
     """
-    found = [(_where(item), group) for item in exploration.scenarios for group in item.no_results]
-    return tuple(
-        (f"{where}, {count(group.runs, 'run')}, first run {group.first:,}", group)
-        for where, group in sorted(found, key=lambda pair: (not pair[1].why.spoils, -pair[1].runs))
+    alike: dict[NoResult, list[tuple[str, NoResultGroup]]] = {}
+    for item in exploration.scenarios:
+        for group in item.no_results:
+            alike.setdefault(group.why, []).append((_where(item), group))
+    rows = [_no_result_row(exploration, why, found) for why, found in alike.items()]
+    return tuple(sorted(rows, key=lambda row: (not row.why.spoils, -row.runs)))
+
+
+def _no_result_row(
+    exploration: Exploration, why: NoResult, found: Sequence[tuple[str, NoResultGroup]]
+) -> NoResultRow:
+    where, first = found[0]
+    others = len({scenario for scenario, _ in found}) - 1
+    runs = sum(group.runs for _, group in found)
+    elsewhere = f" and {count(others, 'more scenario')}" if others else ""
+    return NoResultRow(
+        why=why,
+        runs=runs,
+        where=f"{where}{elsewhere}, {count(runs, 'run')}",
+        again=first.again or _replay(exploration, first.token),
     )
 
 
@@ -190,7 +218,7 @@ def group_views(exploration: Exploration) -> tuple[GroupView, ...]:
             anchor=f"failure-{number}",
             group=group,
             of_runs=sum(runs[name] for name in {group.scenario, *group.elsewhere}) or group.runs,
-            replay=group.again or replay_words(exploration, group.token),
+            replay=group.again or _replay(exploration, group.token),
             sizes=size_rows(group.shrunk) if group.shrunk else (),
             files=tuple((name, bool(_PLAIN_PATH.fullmatch(name))) for name in group.files),
         )
@@ -330,7 +358,7 @@ def never_words(kind: CoveredKind, most: int = 4) -> str:
     return listed(kind.never, most)
 
 
-def replay_words(exploration: Exploration, token: str) -> str:
+def _replay(exploration: Exploration, token: str) -> str:
     """Return the command for a subject and a scenario that are shipped: no token holds a path."""
     words = ["faultclock", "replay", token, "--model", exploration.model]
     if exploration.subject.source_digest is not None:

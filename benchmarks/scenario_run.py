@@ -14,18 +14,15 @@ from functools import partial
 from benchmarks._floor import two_exchanges
 from benchmarks._table import Goal, Row, Size, installed, rows_of
 from benchmarks._turns import Aside, best_ms
-from faultclock.cli.selection import fitting, playable
 from faultclock.explore.engine import ExploreRequest, explore
 from faultclock.load.error_model import load_error_model
 from faultclock.load.scenario import find_scenarios
-from faultclock.model.report.finding import Report
 from faultclock.model.scenario.scenario import Scenario
 from faultclock.oracle.judge import Judge
 from faultclock.run.bind_scenario import bind_scenario
 from faultclock.run.execute import execute, simulate
 from faultclock.run.prepare import prepare
 from faultclock.run.process.isolate import run_isolated
-from faultclock.run.suite import SuiteRequest, run_suite
 from faultclock.subjects.binding import Binding
 
 SCENARIO = "rate-limits/retry-after-integer"
@@ -54,30 +51,6 @@ def fork_and_wait() -> None:
     os.waitpid(child, 0)
 
 
-def suite(
-    subject: str, selectors: tuple[str, ...] = (), seeds: int | None = None
-) -> Callable[[], Report]:
-    """Return what runs the scenarios that fit, with two jobs, and judges them by stud-cli.
-
-    Args:
-        selectors: of the scenarios; none takes all.
-        seeds: of each scenario; None: as many as it has.
-    """
-    binding, model = prepare(subject), load_error_model("stud-cli")
-    fits = fitting(find_scenarios(selectors), selectors, binding, model.id)
-    request = SuiteRequest(
-        scenarios=tuple(
-            scenario for item in playable(fits, selectors, binding)[0] for scenario in item.runnable
-        ),
-        binding=binding,
-        subject_spec=subject,
-        model=model,
-        seeds=seeds,
-        jobs=2,
-    )
-    return partial(run_suite, request)
-
-
 def explored(scenario: Scenario, binding: Binding, runs: int) -> None:
     """Explore a scenario, with one worker, by the model `common`."""
     model = load_error_model("common")
@@ -99,7 +72,7 @@ def pieces_of(subject: str, scenario: Scenario) -> Iterator[tuple[str, Callable[
 
 
 def measure(size: Size) -> Iterator[Row]:
-    """Yield one run by each subject and peer, and many by the reference."""
+    """Yield one run by each subject and peer, and a run of many that are explored."""
     logging.disable(logging.CRITICAL)
     peers, subjects = {FLOOR: {FLOOR: two_exchanges}}, {FLOOR: ("reference",)}
     if PEERS["the OpenAI SDK"]:
@@ -120,8 +93,3 @@ def measure(size: Size) -> Iterator[Row]:
     yield from rows_of(
         f"explored, {runs:,} runs", "ms a run", {name: ms / runs for name, ms in taken_ms.items()}
     )
-    run_all = suite("reference", size.of((), (SCENARIO,)))
-    runs = len(run_all().runs)
-    taken_ms = best_ms({"reference, judged, two jobs": run_all}, size)
-    figures = {name: ms / runs for name, ms in taken_ms.items()}
-    yield from rows_of(f"all {runs} runs for a provider adapter", "ms a run", figures)

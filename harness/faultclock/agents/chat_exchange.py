@@ -13,8 +13,9 @@ from typing import Any
 import h11
 
 from faultclock.agents.exchange import Exchange
+from faultclock.subjects.asking import arguments
 from faultclock.subjects.ports import ProviderRequest, Reply, ToolCall
-from faultclock.subjects.stud import AttemptError
+from faultclock.subjects.stud import AttemptError, FailureKind, error_object
 
 _FIELDS = frozenset({"data", "event", "id", "retry"})
 
@@ -34,9 +35,7 @@ class ChatExchange(Exchange[Reply]):
 
     def content(self, request: ProviderRequest) -> dict[str, Any]:
         """Return the body of the request, before it is JSON."""
-        content: dict[str, Any] = {"model": request.model, "messages": request.messages}
-        if request.tools:
-            content["tools"] = request.tools
+        content = arguments(request)
         if request.stream:
             content["stream"] = True
         return content
@@ -229,17 +228,8 @@ def _malformed(message: str) -> AttemptError:
     return AttemptError("malformed", message, status=200)
 
 
-def _error_object(kind: Any, error: object, status: int, retry_after: str | None) -> AttemptError:
-    fields = error if isinstance(error, dict) else {}
-    code, type_, message = (fields.get(name) for name in ("code", "type", "message"))
-    name = code or type_ or "no code"
+def _error_object(
+    kind: FailureKind, error: object, status: int, retry_after: str | None
+) -> AttemptError:
     place = {"error_body": " in its body", "stream_error": " in its stream"}.get(kind, "")
-    return AttemptError(
-        kind,
-        f"the provider answered {status} with an error{place} ({name})",
-        status=status,
-        provider_code=code if isinstance(code, (str, int)) else None,
-        provider_type=type_ if isinstance(type_, str) else None,
-        provider_message=message if isinstance(message, str) else None,
-        retry_after=retry_after,
-    )
+    return error_object(kind, error if isinstance(error, dict) else {}, status, retry_after, place)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import zlib
 from collections.abc import Callable
@@ -121,3 +122,13 @@ def _brotli(data: bytes) -> bytes:
 def _zstd(data: bytes) -> bytes:
     reader = import_module("zstandard").ZstdDecompressor().stream_reader(data)
     return bytes(reader.read(BODY_MAX))
+
+
+def from_base64(text: str, place: Place, oddities: Oddities) -> bytes | None:
+    """Return the bytes of a value that is written as base64, None where it is none."""
+    oddities.note(OddityKind.BINARY_VALUE, place, "a value is written as base64")
+    try:
+        return base64.b64decode(text.encode("ascii", "replace"))
+    except ValueError:
+        oddities.note(OddityKind.ODD_SHAPE, place, "this is not base64")
+        return None

@@ -217,3 +217,8 @@ class Recording(Struct, frozen=True, kw_only=True):
 def header(headers: Headers, name: str) -> str | None:
     """Return the first value of the header `name` (in lower case), None where there is none."""
     return next((value for key, value in headers if key == name), None)
+
+
+def lowered(headers: Headers) -> Headers:
+    """Return headers with their names in lower case."""
+    return tuple((name.lower(), value) for name, value in headers)

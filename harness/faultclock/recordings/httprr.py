@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 
 from faultclock.load.located.tree import Mapping, Node, Place, Scalar, Sequence
-from faultclock.recordings.exchange import Oddities, OddityKind
+from faultclock.recordings.exchange import Oddities, OddityKind, lowered
 from faultclock.recordings.opened import Opened, of_list
 from faultclock.recordings.reading import Parts, entry
 from faultclock.recordings.wire import answer_on_wire, request_on_wire
@@ -69,12 +69,12 @@ def _read(node: Node, oddities: Oddities) -> Parts:
         node=node,
         method=method,
         url=None if request is None else request.url,
-        request_headers=() if request is None else _lower(request.headers),
+        request_headers=() if request is None else lowered(request.headers),
         request_body=None if request is None else request.body,
         status=None if answer is None else float(answer.status),
         response=response,
         headers_node=response,
-        response_headers=() if answer is None else _lower(answer.headers),
+        response_headers=() if answer is None else lowered(answer.headers),
         response_body=None if answer is None else answer.body,
         body_place=None if response is None else response.place,
         on_wire=True,
@@ -83,7 +83,3 @@ def _read(node: Node, oddities: Oddities) -> Parts:
 
 def _bytes(node: Node | None) -> bytes:
     return node.value if isinstance(node, Scalar) and isinstance(node.value, bytes) else b""
-
-
-def _lower(headers: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
-    return tuple((name.lower(), value) for name, value in headers)

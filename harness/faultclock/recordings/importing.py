@@ -27,19 +27,11 @@ from faultclock.recordings.formats import read_recording
 from faultclock.recordings.outcome import Hearing, Outcome, outcome_of
 from faultclock.recordings.payloads import BODY_CHARS_MAX
 from faultclock.recordings.providers import Destination, destination_of, is_local
-from faultclock.recordings.script import Options, Script, script_of
+from faultclock.recordings.script import Options as Options
+from faultclock.recordings.script import Script, Told, script_of
 from faultclock.recordings.scrub import Scrubber
 from faultclock.recordings.sessions import Placed, Session, sessions_of
 from faultclock.recordings.timing import starts_of
-
-__all__ = [
-    "Imported",
-    "Options",
-    "Written",
-    "comes_from",
-    "import_recording",
-    "slug_of",
-]
 
 #: What is noted of an exchange that is left out: how the file is written, not what the host said.
 _OF_THE_FILE = frozenset(
@@ -120,26 +112,24 @@ def import_recording(
     recording = read_recording(content, path)
     oddities, options = recording.oddities, options or Options()
     digest = hashlib.sha256(content).hexdigest()
-    scrubber = Scrubber()
-    for exchange in recording.exchanges:
-        scrubber.learn(exchange)
+    scrubber = Scrubber(recording.exchanges)
     outcomes, sessions = _heard(recording, dialects, options)
     name = scrubber.name(recording.name)
+    told = Told(outcomes=outcomes, name=name, scrubber=scrubber, options=options)
     stem = slug or _stem(scrubber.name(PurePath(path).stem), digest)
     parts: list[_Part] = []
     for session in sessions:
         oddities.next_exchange()
         number = f"-{len({id(part.session) for part in parts}) + 1}"
-        for script in _scripts(session, outcomes, name, scrubber, oddities, options):
+        for script in _scripts(session, told, oddities):
             parts.append(_Part(session=session, script=script, number=number))
-    told = tuple(oddities)
     used = frozenset(place for part in parts for place in _places(part.session))
     writing = _Writing(
         recording=recording,
         name=name,
         digest=digest,
         family=family,
-        oddities=told,
+        oddities=tuple(oddities),
         used=used,
         parts=len({part.number for part in parts}),
     )
@@ -153,7 +143,7 @@ def import_recording(
         exchanges=len(recording.exchanges),
         left_out=len(recording.exchanges) - sum(in_some.values()),
         scenarios=written,
-        oddities=told,
+        oddities=writing.oddities,
     )
 
 
@@ -220,20 +210,13 @@ def _failed(session: Session, outcomes: dict[int, Outcome]) -> Session | None:
     return replace(session, calls=calls) if calls else None
 
 
-def _scripts(
-    session: Session,
-    outcomes: dict[int, Outcome],
-    name: str,
-    scrubber: Scrubber,
-    oddities: Oddities,
-    options: Options,
-) -> Iterator[Script]:
+def _scripts(session: Session, told: Told, oddities: Oddities) -> Iterator[Script]:
     """Yield the script of a session, and where it is wanted and can be said, one for runtimes."""
-    script = _fitting(session, outcomes, name, scrubber, oddities, options)
+    script = _fitting(session, told, oddities)
     if script is None:
         return
     yield script
-    if not options.for_runtimes:
+    if not told.options.for_runtimes:
         return
     starts = starts_of([(call,) for call in session.calls], Oddities())
     if any(start.after != number - 1 for number, start in enumerate(starts) if number):
@@ -241,7 +224,7 @@ def _scripts(
         oddities.note(OddityKind.NOT_REPEATABLE, session.calls[0].first.place, message)
         return
     # What is odd about the session is noted once.
-    again = _fitting(session, outcomes, name, scrubber, Oddities(), options, for_runtime=True)
+    again = _fitting(session, told, Oddities(), for_runtime=True)
     if again is not None:
         yield again
 
@@ -268,27 +251,11 @@ def _destinations(
 
 
 def _fitting(
-    session: Session,
-    outcomes: dict[int, Outcome],
-    name: str,
-    scrubber: Scrubber,
-    oddities: Oddities,
-    options: Options,
-    *,
-    for_runtime: bool = False,
+    session: Session, told: Told, oddities: Oddities, *, for_runtime: bool = False
 ) -> Script | None:
     """Return the script of a session with as much of its bodies as our own loader will read."""
     for body_chars_max in (BODY_CHARS_MAX, 1_000, 100):
-        script = script_of(
-            session,
-            outcomes,
-            name,
-            scrubber,
-            oddities,
-            options,
-            body_chars_max,
-            for_runtime=for_runtime,
-        )
+        script = script_of(session, told, oddities, body_chars_max, for_runtime=for_runtime)
         if len(scenario_text(script.data("x/y"), ()).encode()) < OURS.bytes_max - _COMMENTS_BYTES:
             return script
     message = "this session has too many different failures for one scenario: it is left out"

@@ -8,8 +8,6 @@ text that ends in the middle gives what was whole before.
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Callable
 
 import yaml
@@ -32,6 +30,7 @@ from faultclock.load.located.tree import (
 )
 from faultclock.load.located.words import NOT_YAML
 from faultclock.load.located.yaml_text import feed_yaml
+from faultclock.recordings.bodies import from_base64
 from faultclock.recordings.exchange import Oddities, OddityKind
 
 _YAML_TAG = "tag:yaml.org,2002:"
@@ -200,12 +199,8 @@ class _Lenient(Builder):
 
     def _value(self, place: Place, text: str, tag: str | None, *, quoted: bool) -> ScalarValue:
         if tag in (_YAML_TAG + "binary", "!binary"):
-            self._oddities.note(OddityKind.BINARY_VALUE, place, "a value is written as base64")
-            try:
-                return base64.b64decode(text.encode("ascii", "replace"), validate=False)
-            except (binascii.Error, ValueError):
-                self._oddities.note(OddityKind.ODD_SHAPE, place, "this is not base64")
-                return text
+            decoded = from_base64(text, place, self._oddities)
+            return text if decoded is None else decoded
         if tag is not None and tag != "!" and tag.removeprefix(_YAML_TAG) not in _SCALAR_TAGS:
             self._note_tag(tag, place)
             return text

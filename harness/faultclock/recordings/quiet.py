@@ -116,15 +116,16 @@ def _line(line: str, scrubber: Scrubber, filled: set[Any], *, texts_kept: bool) 
     if not isinstance(value, (dict, list)):
         known = not start[0] or bare[start.end() :] == "[DONE]"
         return (scrubber.text(bare) if known or texts_kept else start[0]) + end
-    made = _event(value, scrubber, filled, texts_kept=texts_kept)
-    return start[0] + _dumped(made).decode() + end
-
-
-def _event(value: Any, scrubber: Scrubber, filled: set[Any], *, texts_kept: bool) -> Any:
     failed = _is_failure(value)
+    return start[0] + _event(value, scrubber, filled, failed, texts_kept).decode() + end
+
+
+def _event(
+    value: Any, scrubber: Scrubber, filled: set[Any], failed: bool, texts_kept: bool
+) -> bytes:
     if not failed and not texts_kept:
         value = _first_arguments(value, filled)
-    return _value(value, scrubber, _piece, failed=failed, texts_kept=texts_kept)
+    return _dumped(_value(value, scrubber, _piece, failed=failed, texts_kept=texts_kept))
 
 
 def _is_failure(value: Any) -> bool:
@@ -202,10 +203,7 @@ def _frames(body: bytes, scrubber: Scrubber, *, texts_kept: bool) -> bytes | Non
         headers, payload = frame[12 : 12 + size], frame[12 + size : -4]
         value = as_json(payload)
         if value is not None:
-            failed = b"exception" in headers
-            if not failed and not texts_kept:
-                value = _first_arguments(value, filled)
-            payload = _dumped(_value(value, scrubber, _piece, failed=failed, texts_kept=texts_kept))
+            payload = _event(value, scrubber, filled, b"exception" in headers, texts_kept)
         elif payload:
             payload = b""
         start = struct.pack(">II", _FRAME_MIN + size + len(payload), size)

@@ -5,8 +5,6 @@ What a recorder left out or wrote in another shape is noted, never an exception.
 
 from __future__ import annotations
 
-import base64
-import binascii
 import json
 import math
 import re
@@ -15,7 +13,7 @@ from email.utils import parsedate_to_datetime
 from msgspec import Struct
 
 from faultclock.load.located.tree import Mapping, Node, Place, Scalar, Sequence, to_data
-from faultclock.recordings.bodies import as_json, decompressed, is_html
+from faultclock.recordings.bodies import as_json, decompressed, from_base64, is_html
 from faultclock.recordings.exchange import (
     Exchange,
     Headers,
@@ -121,7 +119,7 @@ def body_of(owner: Node | None, oddities: Oddities) -> tuple[bytes | None, bool]
     if isinstance(node, Mapping):
         coded = entry(node, "base64_string")
         if coded is not None:
-            return _from_base64(coded, oddities), True
+            return from_base64(text_of(coded) or "", coded.place, oddities), True
         node = node.values.get("string")
     if isinstance(node, (Mapping, Sequence)):
         oddities.note(OddityKind.ODD_SHAPE, node.place, "the body is a collection, and is left out")
@@ -280,16 +278,6 @@ def _check_type(body: bytes | None, headers: Headers, place: Place, oddities: Od
 def _is_lines(body: bytes) -> bool:
     lines = [line for line in body.splitlines()[:3] if line.strip()]
     return bool(lines) and as_json(lines[0]) is not None
-
-
-def _from_base64(node: Node, oddities: Oddities) -> bytes | None:
-    text = text_of(node)
-    oddities.note(OddityKind.BINARY_VALUE, node.place, "a value is written as base64")
-    try:
-        return base64.b64decode((text or "").encode("ascii", "replace"))
-    except (binascii.Error, ValueError):
-        oddities.note(OddityKind.ODD_SHAPE, node.place, "this is not base64")
-        return None
 
 
 def _bytes(value: object) -> bytes:

@@ -16,7 +16,7 @@ from msgspec import Struct, field
 from faultclock.model.duration import SECOND_NS, format_duration
 from faultclock.recordings.exchange import Exchange, Oddities, OddityKind, header
 from faultclock.recordings.outcome import Outcome
-from faultclock.recordings.payloads import BODY_CHARS_MAX, Payloads, word_of
+from faultclock.recordings.payloads import Payloads, word_of
 from faultclock.recordings.providers import asks_for_stream, model_of, prompt_of
 from faultclock.recordings.reading import date_s
 from faultclock.recordings.replies import Replies
@@ -57,6 +57,20 @@ class Options(Struct, frozen=True, kw_only=True):
     dialect: str | None = None
 
 
+class Told(Struct, frozen=True, kw_only=True):
+    """What all scripts of one recording are made of.
+
+    Attributes:
+        outcomes: what came back, by `id()` of the exchange.
+        name: of the recording, scrubbed.
+    """
+
+    outcomes: dict[int, Outcome]
+    name: str
+    scrubber: Scrubber
+    options: Options
+
+
 class Script(Struct, kw_only=True):
     """What a scenario file is made of.
 
@@ -92,28 +106,15 @@ class Script(Struct, kw_only=True):
 
 
 def script_of(
-    session: Session,
-    outcomes: dict[int, Outcome],
-    name: str,
-    scrubber: Scrubber,
-    oddities: Oddities,
-    options: Options,
-    body_chars_max: int = BODY_CHARS_MAX,
-    *,
-    for_runtime: bool = False,
+    session: Session, told: Told, oddities: Oddities, body_chars_max: int, *, for_runtime: bool
 ) -> Script:
     """Return the scenario of a session.
 
     Args:
-        outcomes: what came back, by `id()` of the exchange.
-        name: of the recording, scrubbed.
         body_chars_max: what is kept of one body of an error.
         for_runtime: whether the subject is a runtime; see `turns_of` for where that can be said.
     """
-    writer = _Writer(
-        session, outcomes, name, scrubber, oddities, options, body_chars_max, for_runtime
-    )
-    return writer.written()
+    return _Writer(session, told, oddities, body_chars_max, for_runtime).written()
 
 
 class _Asked(Struct, frozen=True, kw_only=True):
@@ -129,25 +130,22 @@ class _Writer:
     def __init__(
         self,
         session: Session,
-        outcomes: dict[int, Outcome],
-        name: str,
-        scrubber: Scrubber,
+        told: Told,
         oddities: Oddities,
-        options: Options,
         body_chars_max: int,
         for_runtime: bool,
     ) -> None:
-        self._session, self._outcomes, self._name = session, outcomes, name
-        self._scrubber, self._oddities, self._for_runtime = scrubber, oddities, for_runtime
-        kept = options.texts_kept
-        self._replies = Replies(outcomes=outcomes, scrubber=scrubber, texts_kept=kept)
+        self._session, self._outcomes, self._name = session, told.outcomes, told.name
+        self._scrubber, self._oddities, self._for_runtime = told.scrubber, oddities, for_runtime
+        kept = told.options.texts_kept
+        self._replies = Replies(outcomes=told.outcomes, scrubber=told.scrubber, texts_kept=kept)
         turns = turns_of(session) if for_runtime else [(call,) for call in session.calls]
         what = "turn" if for_runtime else "call"
         self._asked = [
             _Asked(id=f"{what}-{number}", calls=tuple(calls))
             for number, calls in enumerate(turns, start=1)
         ]
-        self._payloads = Payloads(name, scrubber, oddities, options.texts_kept, body_chars_max)
+        self._payloads = Payloads(told.name, told.scrubber, oddities, kept, body_chars_max)
         self._comments: list[str] = []
 
     def written(self) -> Script:

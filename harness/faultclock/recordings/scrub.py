@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from faultclock.model.secrets import SENT_OPENLY
 from faultclock.recordings.bodies import as_json
 from faultclock.recordings.exchange import Exchange, Headers, header
 from faultclock.recordings.providers import is_nobodys
@@ -27,7 +28,6 @@ from faultclock.recordings.secret_shapes import (
     KEYS,
     PARAMETERS,
     PATHS,
-    SENT_OPENLY,
     SHAPES,
     UNSAID,
 )
@@ -91,17 +91,19 @@ def neutral_text(text: str, what: str) -> str:
 class Scrubber:
     """The secrets of one recording, and what stands in their place.
 
-    Show it everything with `learn` before anything is taken out: a value that one exchange names
-    may stand in a sentence of another.
+    Show it everything, at once or with `learn`, before anything is taken out: a value that one
+    exchange names may stand in a sentence of another.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, exchanges: Iterable[Exchange] = ()) -> None:
         self._placeholders: dict[tuple[str, str], str] = {}
         self._counts: dict[str, int] = {}
         self._learnt: dict[str, str] = {}
         self._texts: dict[str, None] = {}
         #: Learnt values by their first characters, the longest first.
         self._starts: dict[str, list[str]] = {}
+        for exchange in exchanges:
+            self.learn(exchange)
 
     # ------------------------------------------------------------------ learning
 

@@ -9,20 +9,7 @@ from __future__ import annotations
 
 import re
 
-from faultclock.model.secrets import NAMED_SECRETS, SENT_OPENLY
-
-__all__ = [
-    "CAME_OPENLY",
-    "HEADERS",
-    "HOST_LABELS",
-    "KEYS",
-    "KEY_ENDS",
-    "PARAMETERS",
-    "PATHS",
-    "SENT_OPENLY",
-    "SHAPES",
-    "UNSAID",
-]
+from faultclock.model.secrets import NAMED_SECRETS
 
 #: Kind to the shape of such values. The first that matches at a place names it.
 SHAPES: tuple[tuple[str, str], ...] = (

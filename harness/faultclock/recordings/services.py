@@ -35,9 +35,7 @@ def recorded_services(content: bytes, path: str) -> tuple[ServiceHost, ...]:
         SourceError: it is no recording, or no such host answers in it.
     """
     recording = read_recording(content, path)
-    scrubber = Scrubber()
-    for exchange in recording.exchanges:
-        scrubber.learn(exchange)
+    scrubber = Scrubber(recording.exchanges)
     asked: dict[str, dict[str, list[Exchange]]] = {}
     for exchange in recording.exchanges:
         place = _place(exchange)

@@ -19,12 +19,13 @@ import yaml
 from msgspec import Struct
 
 from faultclock.load.located.tree import Place
+from faultclock.model.secrets import SENT_OPENLY
 from faultclock.recordings.bodies import decompressed
-from faultclock.recordings.exchange import Exchange, Headers, Oddities
+from faultclock.recordings.exchange import Exchange, Headers, Oddities, lowered
 from faultclock.recordings.providers import is_local
 from faultclock.recordings.quiet import quiet_body
 from faultclock.recordings.scrub import Scrubber
-from faultclock.recordings.secret_shapes import CAME_OPENLY, PARAMETERS, SENT_OPENLY
+from faultclock.recordings.secret_shapes import CAME_OPENLY, PARAMETERS
 
 #: Of what we add to vcrpy's format.
 FORMAT = 1
@@ -80,9 +81,7 @@ def tape_text(
         texts_kept: whether prompts and answers are written, scrubbed.
     """
     plain = [_plain(take) for take in takes]
-    scrubber = Scrubber()
-    for exchange in plain:
-        scrubber.learn(exchange)
+    scrubber = Scrubber(plain)
     start = takes[0]
     answered: list[dict[str, Any]] = []
     without: list[dict[str, Any]] = []
@@ -112,7 +111,7 @@ def tape_text(
 
 def _plain(take: Take) -> Exchange:
     """Return what was exchanged without its compression."""
-    sent, came = _lower(take.request_headers), _lower(take.response_headers)
+    sent, came = lowered(take.request_headers), lowered(take.response_headers)
     ask, answer = take.request_body, take.response_body
     return Exchange(
         method=take.method,
@@ -126,10 +125,6 @@ def _plain(take: Take) -> Exchange:
         headers_place=_NOWHERE,
         body_place=_NOWHERE,
     )
-
-
-def _lower(headers: Headers) -> Headers:
-    return tuple((name.lower(), value) for name, value in headers)
 
 
 def _request(

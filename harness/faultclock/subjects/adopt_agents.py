@@ -81,7 +81,7 @@ class AgentTarget(Struct, frozen=True, kw_only=True):
         """Return what the agent's own tools declare of themselves."""
         framework: Any = self.known.framework()
         given = (self.agent, self.deps) if self.known.deps else (self.agent,)
-        return framework.tools_of(*given)  # type: ignore[no-any-return]
+        return tuple(tool for tool in framework.tools_of(*given) if tool is not None)
 
     def all_tools(
         self, spec: str, services: tuple[ServiceHost, ...], only_read: tuple[str, ...]

@@ -11,7 +11,6 @@ import ast
 import inspect
 import os
 import re
-import warnings
 from collections.abc import Callable, Iterator
 from difflib import get_close_matches
 from pathlib import Path
@@ -23,7 +22,7 @@ from faultclock.errors import SubjectError
 from faultclock.subjects.adopt_clients import KNOWN_CLASSES
 from faultclock.subjects.adopt_signature import wanted_by
 from faultclock.subjects.frameworks.known import FRAMEWORKS
-from faultclock.subjects.source import imported_modules
+from faultclock.subjects.source import imported_modules, statements_of
 
 _OURS = "faultclock"
 #: What code imports that asks a model, or anything over HTTP.
@@ -149,13 +148,11 @@ def _in_file(path: Path, folder: Path, *, meant: bool = False) -> Iterator[Candi
         if not path.is_file():
             return  # a pipe may never end
         source = path.read_bytes()
-        if len(source) > _BYTES_MAX:
-            return
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            body = ast.parse(source).body
-    except (OSError, SyntaxError, ValueError, RecursionError):
+    except OSError:
         return
+    if len(source) > _BYTES_MAX:
+        return
+    body = statements_of(source)
     asking = _asking_names(body)
     if not asking and not meant:
         return

@@ -109,6 +109,30 @@ def locate(place: str, name: str) -> Located:
     )
 
 
+def read_file(place: str, suffixes: tuple[str, ...]) -> tuple[Path, bytes]:
+    """Return the path and the content of the file that a person names.
+
+    Args:
+        suffixes: of the files that may have been meant where there is none of that name.
+
+    Raises:
+        SubjectError: it cannot be read.
+    """
+    path = Path(place).expanduser()
+    try:
+        if path.exists() and not path.is_file():
+            raise SubjectError(f"{place}: this is a folder or a device, not a file")
+        return path, path.read_bytes()
+    except FileNotFoundError:
+        beside = path.parent.glob("*") if path.parent.is_dir() else ()
+        names = [item.name for item in beside if item.suffix in suffixes]
+        near = get_close_matches(path.name, names, n=1)
+        hint = f"did you mean {path.parent / near[0]}?" if near else "check the path"
+        raise SubjectError(f"{place}: there is no such file", hint=hint) from None
+    except OSError as error:
+        raise SubjectError(f"{place}: cannot be read: {error.strerror}") from error
+
+
 def _attribute(target: Any, name: str, place: str) -> Any:
     with imported(place):
         # A property or a lazy module may run the user's code.
@@ -125,21 +149,12 @@ def _near(file: Path | None, name: str, place: str) -> str:
 
 
 def _import_file(place: str) -> tuple[types.ModuleType, Path, bytes]:
-    path = Path(place).expanduser()
     try:
         place.encode("utf-8")
-        if path.exists() and not path.is_file():
-            raise SubjectError(f"{place}: this is a folder or a device, not a file")
-        source = path.read_bytes()
     except UnicodeEncodeError:
         hint = "give the file another name"
         raise SubjectError(f"{place}: the name of this file is not UTF-8", hint=hint) from None
-    except FileNotFoundError:
-        near = get_close_matches(path.name, _python_files(path.parent), n=1)
-        hint = f"did you mean {path.parent / near[0]}?" if near else "check the path"
-        raise SubjectError(f"{place}: there is no such file", hint=hint) from None
-    except OSError as error:
-        raise SubjectError(f"{place}: cannot be read: {error.strerror}") from error
+    path, source = read_file(place, (".py",))
     # The prefix keeps a file named like a library from taking that library's place.
     module = types.ModuleType(f"subject.{path.stem}")
     module.__file__ = str(path.resolve())
@@ -296,7 +311,3 @@ def _where(place: str, error: BaseException) -> str:
             line = trace.tb_lineno
         trace = trace.tb_next
     return place if line is None else f"{place}:{line}"
-
-
-def _python_files(folder: Path) -> list[str]:
-    return [path.name for path in folder.glob("*.py")] if folder.is_dir() else []

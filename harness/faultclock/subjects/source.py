@@ -44,14 +44,7 @@ def place_at(file: Path, line: int) -> SourcePlace | None:
 
 def line_of(source: bytes, name: str) -> int:
     """Return the line (1-based) on which `name` is defined or assigned; 1 where none is found."""
-    try:
-        with warnings.catch_warnings():
-            # It was imported before, which is when Python warns of what stands in it.
-            warnings.simplefilter("ignore")
-            body: list[ast.stmt] = ast.parse(source).body
-    except (SyntaxError, ValueError, RecursionError):
-        return 1
-    line = 1
+    body, line = statements_of(source), 1
     for part in name.split("."):
         # The last one counts, as it does when the file is run.
         found = [node for node in body if part in _names(node)]
@@ -62,16 +55,21 @@ def line_of(source: bytes, name: str) -> int:
     return line
 
 
-def imported_modules(source: bytes) -> tuple[str, ...]:
-    """Return the first part of each module that a file imports at its top level, in order."""
+def statements_of(source: bytes) -> list[ast.stmt]:
+    """Return the statements of a file at its top level; none of one that is no Python."""
     try:
         with warnings.catch_warnings():
+            # Python warns of what stands in a file when it is imported, and that is enough.
             warnings.simplefilter("ignore")
-            body = ast.parse(source).body
+            return ast.parse(source).body
     except (SyntaxError, ValueError, RecursionError):
-        return ()
+        return []
+
+
+def imported_modules(source: bytes) -> tuple[str, ...]:
+    """Return the first part of each module that a file imports at its top level, in order."""
     names: dict[str, None] = {}
-    for node in body:
+    for node in statements_of(source):
         if isinstance(node, ast.Import):
             names |= {alias.name.split(".")[0]: None for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and not node.level and node.module:

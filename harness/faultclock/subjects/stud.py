@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import random
 import time
+from collections.abc import Mapping
 from typing import Any, Literal, NoReturn
 
 from msgspec import Struct
@@ -110,6 +111,26 @@ class AttemptError(Exception):
             "retry_after": self.retry_after,
         }
         return {name: value for name, value in facts.items() if value is not None}
+
+
+def error_object(
+    kind: FailureKind,
+    fields: Mapping[str, Any],
+    status: int,
+    retry_after: str | None = None,
+    place: str = "",
+) -> AttemptError:
+    """Return what the fields of a provider's error object say; `place` is where it stands."""
+    code, type_, message = (fields.get(name) for name in ("code", "type", "message"))
+    return AttemptError(
+        kind,
+        f"the provider answered {status} with an error{place} ({code or type_ or 'no code'})",
+        status=status,
+        provider_code=code if isinstance(code, (str, int)) else None,
+        provider_type=type_ if isinstance(type_, str) else None,
+        provider_message=message if isinstance(message, str) else None,
+        retry_after=retry_after,
+    )
 
 
 class UnmappedProviderError(Exception):

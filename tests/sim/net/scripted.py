@@ -15,7 +15,7 @@ import h11
 
 if TYPE_CHECKING:
     from faultclock.sim.kernel.kernel import Kernel
-    from faultclock.sim.net.network import Endpoint
+    from faultclock.sim.net.endpoint import Endpoint
 
 
 @dataclass(frozen=True, slots=True)

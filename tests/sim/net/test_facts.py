@@ -15,8 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from faultclock.sim.kernel.context import CALL_ID
+from faultclock.sim.net.endpoint import Endpoint
 from faultclock.sim.net.fates import Refuse, Resolve
-from faultclock.sim.net.network import Endpoint, Network
+from faultclock.sim.net.network import Network
 from faultclock.sim.world import World
 from tests.sim.net.scripted import FIN, RESET, THINK, Send, Wait, chat_completion, json_reply
 from tests.sim.net.simulation import SECOND, FixedPolicy, simulate

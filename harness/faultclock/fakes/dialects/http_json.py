@@ -27,8 +27,7 @@ from faultclock.model.scenario.fault import AnswerEnd, HttpDate
 from faultclock.model.scenario.payload import ErrorPayload
 from faultclock.model.scenario.provider_script import HttpAnswer, ProviderScript
 
-_JSON = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"))
-_NOW = HttpDate(http_date="0s")  # type: ignore[arg-type]  # durations are texts in a file
+_NOW = HttpDate.model_construct(http_date=0)
 _PATH, _QUERY, _BODY = "path", "query", "body"
 
 
@@ -36,6 +35,7 @@ class HttpJson:
     """The dialect `http-json`. It has no state."""
 
     name = "http-json"
+    encoder = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"))
     #: A path that the service has not is no fault of the plan, so it needs no payload.
     own_payloads = ()
     #: A service has no model that could end early.
@@ -66,8 +66,8 @@ class HttpJson:
             value = {"error": {"code": "not_found", "message": "There is nothing at this path."}}
         return Answer(
             status=200 if found else 404,
-            headers=_headers("application/json"),
-            chunks=(_JSON.encode(value).encode(),),
+            headers=headers_of("application/json"),
+            chunks=(self.encoder.encode(value).encode(),),
             error=None if found else self.error_facts(value),
         )
 
@@ -83,9 +83,9 @@ class HttpJson:
     ) -> Answer:
         """Return `payload` as the body of an answer of `status`."""
         del exchange, values
-        headers = dict(_headers(payload.content_type))
+        headers = dict(headers_of(payload.content_type))
         headers.update((name.lower(), value) for name, value in payload.headers.items())
-        text = payload.text if payload.text is not None else _JSON.encode(payload.body)
+        text = payload.text if payload.text is not None else self.encoder.encode(payload.body)
         return Answer(
             status=status,
             headers=tuple(headers.items()),
@@ -108,7 +108,7 @@ class HttpJson:
     def error_event(
         self, payload: ErrorPayload, asked: Asked, exchange: Exchange, chunks_before: int
     ) -> tuple[bytes, ErrorFacts]:
-        """Refuse: it has no streams, so no fault inside a stream is ever met."""
+        """Refuse: an error is an answer of its own, so no fault inside a stream is ever met."""
         del asked, exchange, chunks_before
         raise InternalError(f"{self.name} has no streams to put {payload.status} into")
 
@@ -119,14 +119,19 @@ class HttpJson:
         return Heard(text=body.decode("utf-8", "replace") if error is None else None, error=error)
 
 
+def headers_of(content_type: str) -> Headers:
+    """Return the headers of every answer of a service."""
+    return (("date", _NOW), ("content-type", content_type), ("server", "simulated"))
+
+
 def _as_written(answer: HttpAnswer) -> Answer:
-    body, headers = answer.body, dict(_headers("application/json"))
+    body, headers = answer.body, dict(headers_of("application/json"))
     if isinstance(body, str):
         headers["content-type"] = "text/plain; charset=utf-8"
     elif body is None:
         del headers["content-type"]
     headers.update((name.lower(), value) for name, value in answer.headers.items())
-    text = body if isinstance(body, str) else "" if body is None else _JSON.encode(body)
+    text = body if isinstance(body, str) else "" if body is None else HttpJson.encoder.encode(body)
     return Answer(status=answer.status, headers=tuple(headers.items()), chunks=(text.encode(),))
 
 
@@ -151,10 +156,6 @@ def _parsed(body: bytes) -> Any:
         return json.loads(body) if body else None
     except (ValueError, RecursionError):
         return None
-
-
-def _headers(content_type: str) -> Headers:
-    return (("date", _NOW), ("content-type", content_type), ("server", "simulated"))
 
 
 DIALECT = HttpJson()

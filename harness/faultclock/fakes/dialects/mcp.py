@@ -15,19 +15,16 @@ from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 
-from faultclock.errors import InternalError
+from faultclock.fakes.dialects.http_json import HttpJson, headers_of
 from faultclock.fakes.wire import mcp
-from faultclock.fakes.wire.answer import Answer, ErrorFacts, Headers
-from faultclock.fakes.wire.dialect import Asked, Exchange, Heard, Shelf
+from faultclock.fakes.wire.answer import Answer, ErrorFacts
+from faultclock.fakes.wire.dialect import Asked, Exchange, Shelf
 from faultclock.fakes.wire.event_stream import json_object, object_in, write_event
 from faultclock.fakes.wire.http_server import HttpRequest
-from faultclock.model.scenario.fault import AnswerEnd, HttpDate
 from faultclock.model.scenario.mcp_server import McpServer
 from faultclock.model.scenario.payload import ErrorPayload
 from faultclock.model.scenario.provider_script import ProviderScript
 
-_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
-_NOW = HttpDate.model_construct(http_date=0)
 _SESSION, _VERSION = "mcp-session-id", "mcp-protocol-version"
 #: What a client has to accept, by "Sending Messages to the Server".
 _ACCEPTED = ("application/json", "text/event-stream")
@@ -37,16 +34,11 @@ STDIO = "stdio"
 _LOST = 404
 
 
-class Mcp:
+class Mcp(HttpJson):
     """The dialect `mcp`. It has no state: the provider keeps the sessions."""
 
     name = "mcp"
-    own_payloads = ()
-    ends: frozenset[AnswerEnd] = frozenset()
-    roles: frozenset[str] = frozenset()
-    labels: frozenset[str] = frozenset()
-    answers_anywhere = False
-    arguments_are_objects = False
+    encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
     def read(self, request: HttpRequest) -> Asked:
         """Return what `request` asks for; it is never refused here."""
@@ -93,26 +85,11 @@ class Mcp:
         self, payload: ErrorPayload, status: int, exchange: Exchange, values: Mapping[str, Any]
     ) -> Answer:
         """Return `payload` as the answer, with the id of the message that it answers."""
-        del exchange
-        body = payload.body
+        body, session = payload.body, values.get("session")
         if body is not None and "jsonrpc" in body:
-            body = {**body, "id": values.get("id")}
-        headers = dict(_headers(payload.content_type))
-        headers.update((name.lower(), value) for name, value in payload.headers.items())
-        text = payload.text if payload.text is not None else _JSON.encode(body)
-        session = values.get("session")
-        return Answer(
-            status=status,
-            headers=tuple(headers.items()),
-            chunks=(text.encode(),),
-            error=None if body is None else self.error_facts(body),
-            keeps={str(session): None} if status == _LOST and session else {},
-        )
-
-    def chat(self, asked: Asked) -> list[dict[str, Any]]:
-        """Return nothing: no model is asked."""
-        del asked
-        return []
+            payload = payload.model_copy(update={"body": {**body, "id": values.get("id")}})
+        answer = super().error_answer(payload, status, exchange, values)
+        return replace(answer, keeps={str(session): None} if status == _LOST and session else {})
 
     def error_facts(self, body: Mapping[str, Any]) -> ErrorFacts | None:
         """Return code and message of the error in `body`, or of the result that is one."""
@@ -122,19 +99,6 @@ class Mcp:
         if object_in(body.get("result")).get("isError") is True:
             return {"code": None, "type": "isError", "message": None}
         return None
-
-    def error_event(
-        self, payload: ErrorPayload, asked: Asked, exchange: Exchange, chunks_before: int
-    ) -> tuple[bytes, ErrorFacts]:
-        """Refuse: an error is an answer of its own here."""
-        del asked, exchange, chunks_before
-        raise InternalError(f"{self.name} has no streams to put {payload.status} into")
-
-    def heard(self, body: bytes, content_type: str) -> Heard:
-        """Return the body as the text that it is, or its error."""
-        del content_type
-        error = self.error_facts(json_object(body) or {})
-        return Heard(text=body.decode("utf-8", "replace") if error is None else None, error=error)
 
 
 def _posted(server: McpServer, asked: Asked, exchange: Exchange) -> Answer:
@@ -182,21 +146,17 @@ def _answer(
     keeps: Shelf | None = None,
 ) -> Answer:
     kind = "text/event-stream" if stream else "application/json"
-    chunk = b"" if said is None else _JSON.encode(said).encode()
+    chunk = b"" if said is None else DIALECT.encoder.encode(said).encode()
     if stream and said is not None:
         chunk = write_event(said, "message")
     return Answer(
         status=status,
-        headers=(*_headers(kind), *(headers or {}).items()),
+        headers=(*headers_of(kind), *(headers or {}).items()),
         chunks=(chunk,),
         stream=stream,
         error=None if said is None else DIALECT.error_facts(said),
         keeps=keeps or {},
     )
-
-
-def _headers(content_type: str) -> Headers:
-    return (("date", _NOW), ("content-type", content_type), ("server", "simulated"))
 
 
 DIALECT = Mcp()

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from faultclock.fakes.kept.items import as_kept, page
 from faultclock.fakes.wire.dialect import Asked, Exchange, Refusal, Shelf, Shown
-from faultclock.fakes.wire.event_stream import object_in, objects_in, text_in
+from faultclock.fakes.wire.event_stream import object_in, objects_in, printable, text_in
 from faultclock.fakes.wire.http_server import HttpRequest
 from faultclock.fakes.wire.said import token
 
@@ -31,12 +31,6 @@ def conversation_of(body: Mapping[str, Any]) -> str | None:
 def items_key(conversation: str) -> str:
     """Return under what the items of a conversation are kept."""
     return f"{conversation}/items"
-
-
-def printable(value: object) -> str:
-    """Return a text that can be sent back; a lone surrogate is legal in JSON and cannot be."""
-    text = text_in(value) or ""
-    return text if text.isprintable() else ""
 
 
 def said(words: str) -> dict[str, str]:

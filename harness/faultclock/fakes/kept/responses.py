@@ -22,14 +22,19 @@ from faultclock.fakes.kept.conversations import (
     conversation_of,
     items_key,
     no_such_path,
-    printable,
     said,
 )
 from faultclock.fakes.kept.items import as_kept, by_id, items_of, page, with_references
 from faultclock.fakes.sheets.steps import json_text
 from faultclock.fakes.wire.answer import Answer, ErrorFacts
 from faultclock.fakes.wire.dialect import Asked, Exchange, Refusal, Shelf, Shown
-from faultclock.fakes.wire.event_stream import json_object, object_in, read_events, text_in
+from faultclock.fakes.wire.event_stream import (
+    json_object,
+    object_in,
+    printable,
+    read_events,
+    text_in,
+)
 from faultclock.fakes.wire.http_server import HttpRequest
 
 #: How long a response in the background waits, and until when it works, in whole seconds. Callers

@@ -6,12 +6,12 @@ A file is kept at once and for good; only the judge reads it.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable
 from typing import Any
 
 from faultclock.fakes.plain import plain
 from faultclock.fakes.port import Port, Style
+from faultclock.fakes.wire.event_stream import json_object
 from faultclock.model.secrets import without_secrets
 from faultclock.sim.kernel.context import current_call
 from faultclock.sim.kernel.flood import make_room
@@ -64,13 +64,5 @@ class FakeArchive(Port):
             bytes_count=len(raw),
             sha256=hashlib.sha256(raw).hexdigest(),
             text=plain(text, self._clean),
-            json=self._object_in(text),
+            json=plain(json_object(text), self._clean),
         )
-
-    def _object_in(self, text: str) -> dict[str, Any] | None:
-        """Return the JSON object that `text` is, None where it is something else."""
-        try:
-            value = json.loads(text)
-        except (ValueError, RecursionError):
-            return None
-        return plain(value, self._clean) if isinstance(value, dict) else None

@@ -26,7 +26,7 @@ from faultclock.sim.kernel.promise import Promise
 _Clean = Callable[[str], str]
 
 
-class FakeHook:
+class FakeHook(Uses):
     """One hook in one life of the subject; it implements the port `Hook`.
 
     `run` is a coroutine function for an async subject and blocks the simulated thread of a
@@ -61,18 +61,14 @@ class FakeHook:
             stops=True,
         )
         rules = _rules(script.rules, RuntimeError, clean)
-        self._uses = Uses(used, rules, kernel, state, life)
+        super().__init__(used, rules, kernel, state, life)
         self.run = waiting(style, self._begin)
 
-    def seal(self) -> None:
-        """Record every rule that was never met. Call it once, after the last life."""
-        self._uses.seal()
-
     def _begin(self, payload: Mapping[str, Any]) -> Promise:  # noqa: ARG002 - the port's
-        return self._uses.begin({"hook": self.id, "slot": self.slot})
+        return self.begin({"hook": self.id, "slot": self.slot})
 
 
-class _Outside:
+class _Outside(Uses):
     """A service that lies outside of the subject's process.
 
     It goes on when its caller has stopped waiting, and raises ConnectionError where it fails.
@@ -104,15 +100,11 @@ class _Outside:
             stops=False,
         )
         rules = _rules(script.rules, ConnectionError, clean)
-        self._uses = Uses(used, rules, kernel, state, life)
+        super().__init__(used, rules, kernel, state, life)
         self._wait = waiting(style, self._begin)
 
-    def seal(self) -> None:
-        """Record every rule that was never met. Call it once, after the last life."""
-        self._uses.seal()
-
     def _begin(self, given: str, more: Mapping[str, Any]) -> Promise:  # noqa: ARG002 - the port's
-        return self._uses.begin({self._given: plain(given, self._clean)})
+        return self.begin({self._given: plain(given, self._clean)})
 
 
 class FakeTelemetry(_Outside):

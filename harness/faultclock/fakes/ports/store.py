@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import Struct
 
 from faultclock.fakes.plain import plain
-from faultclock.fakes.port import Port, Style
+from faultclock.fakes.port import Port, Style, waiting
 from faultclock.fakes.ports.stored_session import (
     EditMissError,
     Share,
@@ -99,13 +99,13 @@ class _Asked(Struct, frozen=True, kw_only=True):
 class FakeStore(Port):
     """The session store of one life of the subject; it implements the port `SessionStore`.
 
-    `FakeStore(..., style="async", ...)` makes one whose operations are coroutine functions, as
-    `pathlib.Path` makes the class that fits. An operation takes the script's latency, and has its
-    effect at the end of it, whether or not anybody still waits; it dies with the process that
-    asked. Values are copied on their way in and out. A rule that cannot apply (a torn write of a
-    read, or in memory; a stale read where no revision came before) claims nothing. A torn manifest
-    or slot raises Session/ManifestDrift when it is read; a torn journal entry is none, and the next
-    one takes its place.
+    Its operations are coroutine functions for an async subject, and block the simulated thread of a
+    blocking one. An operation takes the script's latency, and has its effect at the end of it,
+    whether or not anybody still waits; it dies with the process that asked. Values are copied on
+    their way in and out. A rule that cannot apply (a torn write of a read, or in memory; a stale
+    read where no revision came before) claims nothing. A torn manifest or slot raises
+    Session/ManifestDrift when it is read; a torn journal entry is none, and the next one takes its
+    place.
 
     The crash seam: set `on_write`. It is asked at the instant at which a write, append or slot
     write would become durable (one that the store refuses never gets there). With None the write
@@ -119,30 +119,20 @@ class FakeStore(Port):
         life: 1-based.
     """
 
-    def __new__(
-        cls,
-        script: StoreScript,  # noqa: ARG004 - the signature of __init__
-        kernel: Kernel,  # noqa: ARG004
-        style: Style,
-        state: StoreState,  # noqa: ARG004
-        life: int,  # noqa: ARG004
-    ) -> FakeStore:
-        """Make the class that fits the style."""
-        return object.__new__(_AsyncStore if style == "async" else FakeStore)
-
     def __init__(
-        self,
-        script: StoreScript,
-        kernel: Kernel,
-        style: Style,  # noqa: ARG002 - it has chosen the class
-        state: StoreState,
-        life: int,
+        self, script: StoreScript, kernel: Kernel, style: Style, state: StoreState, life: int
     ) -> None:
         super().__init__(kernel, life, actor="store", of="store", rules=script.rules, met=state.met)
         self.on_write: Callable[[WriteMoment], WriteCrash | None] | None = None
         self._script = script
         self._state = state
         self._writes = 0
+        self.read = waiting(style, self._read)
+        self.write = waiting(style, self._write)
+        self.append = waiting(style, self._append)
+        self.read_journal = waiting(style, self._read_journal)
+        self.read_slot = waiting(style, self._read_slot)
+        self.write_slot = waiting(style, self._write_slot)
 
     # ------------------------------------------------------------------ for the run
 
@@ -171,43 +161,41 @@ class FakeStore(Port):
         """Which store this is."""
         return self._script.id
 
-    def read(self, session_id: str) -> Any:
+    def _read(self, session_id: str) -> Promise:
         """Return the manifest, None if there is no such session."""
-        return self._ask("read", session_id).wait_sync()
+        return self._ask("read", session_id)
 
-    def write(self, session_id: str, manifest: Mapping[str, Any]) -> Any:
+    def _write(self, session_id: str, manifest: Mapping[str, Any]) -> Promise:
         """Replace the manifest and clear the journal.
 
         Raises:
             TypeError: the manifest is no JSON object.
         """
-        text = canonical_json(manifest, "the manifest")
-        return self._ask("write", session_id, text=text).wait_sync()
+        return self._ask("write", session_id, text=canonical_json(manifest, "the manifest"))
 
-    def append(self, session_id: str, entry: Mapping[str, Any]) -> Any:
+    def _append(self, session_id: str, entry: Mapping[str, Any]) -> Promise:
         """Add an entry to the journal.
 
         Raises:
             TypeError: the entry is no JSON object.
         """
-        text = canonical_json(entry, "the journal entry")
-        return self._ask("append", session_id, text=text).wait_sync()
+        return self._ask("append", session_id, text=canonical_json(entry, "the journal entry"))
 
-    def read_journal(self, session_id: str) -> Any:
+    def _read_journal(self, session_id: str) -> Promise:
         """Return the whole entries since the last write of the manifest."""
-        return self._ask("read_journal", session_id).wait_sync()
+        return self._ask("read_journal", session_id)
 
-    def read_slot(self, session_id: str, owner: str) -> Any:
+    def _read_slot(self, session_id: str, owner: str) -> Promise:
         """Return the Slot of an extension, None if it has none."""
-        return self._ask("read_slot", session_id, owner).wait_sync()
+        return self._ask("read_slot", session_id, owner)
 
-    def write_slot(self, session_id: str, owner: str, slot: Slot) -> Any:
+    def _write_slot(self, session_id: str, owner: str, slot: Slot) -> Promise:
         """Replace the Slot of an extension.
 
         Raises:
             TypeError: it is no Slot, or its data is no JSON object.
         """
-        return self._ask("write_slot", session_id, owner, text=_slot_text(slot)).wait_sync()
+        return self._ask("write_slot", session_id, owner, text=_slot_text(slot))
 
     # ------------------------------------------------------------------ an operation
 
@@ -384,30 +372,6 @@ class FakeStore(Port):
         # A fact may have ended this life; then what would come after it does not happen.
         if self._kernel.ending is None:
             super()._record(kind, call, **payload)
-
-
-class _AsyncStore(FakeStore):
-    """The same for async subjects: real coroutine functions, as some subjects ask for those."""
-
-    async def read(self, session_id: str) -> Any:
-        return await self._ask("read", session_id).wait_async()
-
-    async def write(self, session_id: str, manifest: Mapping[str, Any]) -> Any:
-        text = canonical_json(manifest, "the manifest")
-        return await self._ask("write", session_id, text=text).wait_async()
-
-    async def append(self, session_id: str, entry: Mapping[str, Any]) -> Any:
-        text = canonical_json(entry, "the journal entry")
-        return await self._ask("append", session_id, text=text).wait_async()
-
-    async def read_journal(self, session_id: str) -> Any:
-        return await self._ask("read_journal", session_id).wait_async()
-
-    async def read_slot(self, session_id: str, owner: str) -> Any:
-        return await self._ask("read_slot", session_id, owner).wait_async()
-
-    async def write_slot(self, session_id: str, owner: str, slot: Slot) -> Any:
-        return await self._ask("write_slot", session_id, owner, text=_slot_text(slot)).wait_async()
 
 
 def _changed(stored: StoredSession, asked: _Asked, text: str, share: Share) -> StoredSession:

@@ -15,7 +15,7 @@ from typing import Any
 from msgspec import Struct
 
 from faultclock.fakes.wire.dialect import Asked, Dialect, Refusal
-from faultclock.fakes.wire.event_stream import objects_in, text_in
+from faultclock.fakes.wire.event_stream import objects_in, printable
 
 #: What is objected to.
 _ROLE, _UNANSWERED, _UNASKED = "unknown_role", "tool_call_unanswered", "tool_result_unasked"
@@ -85,7 +85,7 @@ def _unpaired(messages: Sequence[Mapping[str, Any]], *, anywhere: bool) -> _Foun
     for message in messages:
         at = int(message["at"])
         if message.get("role") == "tool":
-            id_ = _shown(message.get("pair", message.get("tool_call_id")))
+            id_ = printable(message.get("pair", message.get("tool_call_id")))
             if id_ not in asked:
                 places = {"id": id_, "at": str(at), "part": str(message.get("part", 0))}
                 return _Found(name=_UNASKED, places={**places, "before": before})
@@ -94,10 +94,10 @@ def _unpaired(messages: Sequence[Mapping[str, Any]], *, anywhere: bool) -> _Foun
             return _unanswered(open_, at)
         else:
             called = objects_in(message.get("tool_calls"))
-            calls = [_shown(call.get("pair", call.get("id"))) for call in called]
+            calls = [printable(call.get("pair", call.get("id"))) for call in called]
             asked = {*(asked if anywhere else ()), *calls}
             open_ |= dict.fromkeys(calls, at)
-        before = _shown(message.get("role"))
+        before = printable(message.get("role"))
     end = int(messages[-1]["at"]) + 1 if messages else 0
     return _unanswered(open_, end) if open_ else None
 
@@ -107,8 +107,3 @@ def _unanswered(open_: Mapping[str, int], at: int) -> _Found:
     ids, called = list(open_), next(iter(open_.values()))
     places = {"ids": ", ".join(ids), "id": ids[0], "at": str(at), "called_at": str(called)}
     return _Found(name=_UNANSWERED, places=places)
-
-
-def _shown(value: object) -> str:
-    text = text_in(value) or ""
-    return text if text.isprintable() else ""

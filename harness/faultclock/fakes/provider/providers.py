@@ -7,6 +7,7 @@ its own attempts.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
@@ -69,28 +70,18 @@ class FakeProviders:
         tools = {tool.name for tool in scenario.world.tools}
         # A way to a tool stands for no answer either.
         tools |= {way.partition(" ")[0] for tool in scenario.world.tools for way in tool.through}
-        self._first = FakeProvider(
-            scenario.provider,
-            payloads,
-            seed,
-            state=state.first,
+        make = partial(
+            FakeProvider,
+            payloads=payloads,
+            seed=seed,
             observant=True,
             tools=tools,
             offers=offers,
             streams=streams,
         )
+        self._first = make(scenario.provider, state=state.first)
         self._fallbacks = {
-            script.host_name: FakeProvider(
-                script,
-                payloads,
-                seed,
-                state=state.fallbacks[script.id],
-                observant=True,
-                tools=tools,
-                offers=offers,
-                id=script.id,
-                streams=streams,
-            )
+            script.host_name: make(script, state=state.fallbacks[script.id], id=script.id)
             for script in scenario.world.fallbacks
         }
 

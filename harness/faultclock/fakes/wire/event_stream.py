@@ -86,3 +86,9 @@ def object_in(value: object) -> dict[str, Any]:
 def text_in(value: object) -> str | None:
     """Return `value` where it is a text."""
     return value if isinstance(value, str) else None
+
+
+def printable(value: object) -> str:
+    """Return a text that can be sent back; a lone surrogate is legal in JSON and cannot be."""
+    text = text_in(value) or ""
+    return text if text.isprintable() else ""

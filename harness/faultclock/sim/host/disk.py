@@ -150,7 +150,7 @@ class Disk(Places):
                     broken()
                 error = _os_error(errno.EIO, path)
             elif not isinstance(fault, LostFsync):
-                value = self._really(perform)
+                value = self.really(perform)
         except OSError as real:
             error = real
         self._record(op, act, name, to=to, data=data, error=error)
@@ -194,7 +194,8 @@ class Disk(Places):
         if delay_ns and not self.kernel.in_event:
             self.kernel.pause(delay_ns, "the disk")
 
-    def _really(self, perform: Callable[[], Any]) -> Any:
+    def really(self, perform: Callable[[], Any]) -> Any:
+        """Do something in the real folder."""
         with self.own_work():
             return perform()
 
@@ -274,7 +275,7 @@ class Disk(Places):
             SimKilled: always.
         """
         if crash.leaves == "all" or (crash.leaves == "part" and act != "fsync"):
-            self._really(perform)
+            self.really(perform)
         self._record(self.state.acts, act, name, to=to, data=data, error="crashed")
         crash.kill()
 

@@ -10,6 +10,7 @@ import errno
 import io
 import os
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from faultclock.sim.host.disk import Disk
@@ -76,19 +77,19 @@ def open_descriptor(disk: Disk, name: str, flags: int, path: Any, really: Callab
     shown = os.fsdecode(path)
     if name not in disk.state and flags & os.O_CREAT and disk.state.is_folder(folder_of(name)):
         body = FileBody()
-        fd = _created(disk, name, body, really, shown)
+        fd = _changed(disk, "create", name, partial(disk.state.add, name, body), really, shown)
     elif body is None:
         # A folder, or nothing at all: the system's own answer is the right one.
-        fd = _plainly(disk, really)
+        fd = disk.really(really)
     elif flags & os.O_CREAT and flags & os.O_EXCL:
-        fd = _plainly(disk, really)
+        fd = disk.really(really)
     else:
         if not flags & os.O_WRONLY:
             disk.reading(name, shown)
         if flags & os.O_TRUNC and writable and body.now:
-            fd = _cut(disk, name, body, really, shown)
+            fd = _changed(disk, "truncate", name, partial(body.change, 0, None), really, shown)
         else:
-            fd = _plainly(disk, really)
+            fd = disk.really(really)
     disk.handles[fd] = Handle(
         fd=fd,
         name=name,
@@ -107,29 +108,21 @@ def refused_flag(flags: int) -> str | None:
     )
 
 
-def _plainly(disk: Disk, really: Callable[[], int]) -> int:
-    with disk.own_work():
-        return really()
-
-
-def _created(disk: Disk, name: str, body: FileBody, really: Callable[[], int], shown: str) -> int:
+def _changed(
+    disk: Disk,
+    act: str,
+    name: str,
+    change: Callable[[], object],
+    really: Callable[[], int],
+    shown: str,
+) -> int:
     def perform() -> int:
         fd = really()
-        disk.state.add(name, body)
+        change()
         disk.stamp(name)
         return fd
 
-    return int(disk.act("create", name, perform, path=shown))
-
-
-def _cut(disk: Disk, name: str, body: FileBody, really: Callable[[], int], shown: str) -> int:
-    def perform() -> int:
-        fd = really()
-        body.change(0, None)
-        disk.stamp(name)
-        return fd
-
-    return int(disk.act("truncate", name, perform, path=shown))
+    return int(disk.act(act, name, perform, path=shown))
 
 
 def open_file(

@@ -9,15 +9,21 @@ of the world comes before it.
 from __future__ import annotations
 
 import io
-from typing import IO, Any
+from typing import IO, Any, Generic, TypeVar
 
 from faultclock.sim.host.processes import InputPipe, OutputPipe
 from faultclock.sim.kernel.escapes import refuse
 from faultclock.sim.kernel.locks import HybridLock
 
+_PipeT = TypeVar("_PipeT", InputPipe, OutputPipe)
 
-class _RawEnd(io.RawIOBase):
+
+class _RawEnd(io.RawIOBase, Generic[_PipeT]):
     """What both ends have in common: there is no descriptor behind them."""
+
+    def __init__(self, pipe: _PipeT) -> None:
+        super().__init__()
+        self.pipe: _PipeT = pipe
 
     def _check_open(self) -> None:
         if self.closed:
@@ -27,13 +33,15 @@ class _RawEnd(io.RawIOBase):
         """Refuse: whoever asks wants to do something with a real descriptor."""
         refuse("the descriptor of a simulated program's pipe")
 
+    def close(self) -> None:
+        """Close it; what was not read is gone."""
+        if not self.closed:
+            self.pipe.close()
+        super().close()
 
-class RawOutput(_RawEnd):
+
+class RawOutput(_RawEnd[OutputPipe]):
     """The end at which the subject reads what a program writes."""
-
-    def __init__(self, pipe: OutputPipe) -> None:
-        super().__init__()
-        self.pipe = pipe
 
     def readable(self) -> bool:
         """Return True."""
@@ -47,19 +55,9 @@ class RawOutput(_RawEnd):
         buffer[: len(data)] = data
         return len(data)
 
-    def close(self) -> None:
-        """Close it; what was not read is gone."""
-        if not self.closed:
-            self.pipe.close()
-        super().close()
 
-
-class RawInput(_RawEnd):
+class RawInput(_RawEnd[InputPipe]):
     """The end at which the subject writes what a program could read."""
-
-    def __init__(self, pipe: InputPipe) -> None:
-        super().__init__()
-        self.pipe = pipe
 
     def writable(self) -> bool:
         """Return True."""
@@ -75,12 +73,6 @@ class RawInput(_RawEnd):
         given = bytes(data)
         self.pipe.write(given)
         return len(given)
-
-    def close(self) -> None:
-        """Close the writing end."""
-        if not self.closed:
-            self.pipe.close()
-        super().close()
 
 
 class PipeReader(io.BufferedReader):

@@ -11,7 +11,7 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
@@ -20,11 +20,11 @@ from faultclock.sim.kernel.context import Carried, carried, carrying
 from faultclock.sim.kernel.escapes import SimKilled
 from faultclock.sim.kernel.kernel import Kernel
 from faultclock.sim.kernel.locks import HybridLock, HybridSimpleQueue
+from faultclock.sim.kernel.threads import NUMBER
 
 Function = Callable[..., Any]
 
 _KERNEL = "_faultclock_kernel"
-_NUMBER = "_faultclock_number"
 _LENT = ("_work_queue", "_idle_semaphore", "_threads", "_shutdown_lock", "_shutdown", "_broken")
 
 
@@ -39,23 +39,10 @@ def make_submit(original: Function) -> Function:
         _adopt(self, kernel)
         work = partial(_run_for_call, carried(), fn)
         future = original(self, work, *args, **kwargs)
-        future.__dict__[_NUMBER] = kernel.touched[_NUMBER] = kernel.touched.get(_NUMBER, 0) + 1
+        future.__dict__[NUMBER] = kernel.touched[NUMBER] = kernel.touched.get(NUMBER, 0) + 1
         return future
 
     return submit
-
-
-def make_future_hash(original: Function) -> Function:
-    """Return a `Future.__hash__` that is the same in every process for futures of the world.
-
-    `as_completed` and `wait` keep futures in sets, and yield them in the order of the set.
-    """
-
-    def __hash__(self: Future[Any]) -> int:  # noqa: N807 - it becomes that method
-        number = self.__dict__.get(_NUMBER)
-        return int(original(self)) if number is None else int(number)
-
-    return __hash__
 
 
 def make_critical(original: Function) -> Function:

@@ -26,8 +26,8 @@ Function = Callable[..., Any]
 
 #: Where a Thread keeps its actor once it was started in a world.
 _ATTRIBUTE = "_faultclock_actor"
-#: Where one that was made in a world keeps its number, and where the world counts them.
-_NUMBER = "_faultclock_number"
+#: Where one that was made in a world, or a future, keeps its number; where the world counts them.
+NUMBER = "_faultclock_number"
 _NUMBERS = "_faultclock_threads"
 #: Where CPython keeps the state of a thread that it started: from 3.14 on, in 3.13, and not before.
 #: A simulated thread is started behind its back.
@@ -51,20 +51,21 @@ def make_init(original: Function) -> Function:
         here = current()
         if here is not None:
             counts = here[0].touched
-            self.__dict__[_NUMBER] = counts[_NUMBERS] = counts.get(_NUMBERS, 0) + 1
+            self.__dict__[NUMBER] = counts[_NUMBERS] = counts.get(_NUMBERS, 0) + 1
         original(self, *args, **kwargs)
 
     return __init__
 
 
 def make_hash(original: Function) -> Function:
-    """Return a `Thread.__hash__` that is the same in every process for threads of the world.
+    """Return a `__hash__` that is the same in every process for threads and futures of the world.
 
-    An executor that is shut down joins its threads in the order of a set.
+    An executor that is shut down joins its threads in the order of a set. `as_completed` and `wait`
+    keep futures in sets, and yield them in the order of the set.
     """
 
-    def __hash__(self: threading.Thread) -> int:  # noqa: N807 - it becomes that method
-        number = self.__dict__.get(_NUMBER)
+    def __hash__(self: Any) -> int:  # noqa: N807 - it becomes that method
+        number = self.__dict__.get(NUMBER)
         return int(original(self)) if number is None else int(number)
 
     return __hash__

@@ -40,24 +40,6 @@ from faultclock.sim.net.fates import (
 if TYPE_CHECKING:
     from faultclock.sim.net.sockets import SimSocket
 
-__all__ = [
-    "DEFAULT_LATENCY_NS",
-    "Accept",
-    "Attempt",
-    "Blackhole",
-    "ConnectFate",
-    "ConnectPolicy",
-    "Endpoint",
-    "Network",
-    "Refuse",
-    "Resolve",
-    "ResolveFails",
-    "ResolveFate",
-    "Service",
-    "Unreachable",
-    "current_network",
-]
-
 #: One way; a request and its answer take twice this besides the server's own time.
 DEFAULT_LATENCY_NS = 5_000_000
 

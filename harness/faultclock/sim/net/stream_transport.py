@@ -136,7 +136,7 @@ class SimTransport(asyncio.Transport):
         try:
             data = self._endpoint.read(_READ_LIMIT)
         except OSError as error:
-            self._fail(error)
+            self._end("abort", error)
             return
         if data is None:
             return
@@ -175,7 +175,7 @@ class SimTransport(asyncio.Transport):
         try:
             self._endpoint.send(data)
         except OSError as error:
-            self._fail(error)
+            self._end("abort", error)
 
     def writelines(self, list_of_data: Iterable[Any]) -> None:
         """Send all of it as one write."""
@@ -220,9 +220,6 @@ class SimTransport(asyncio.Transport):
     def abort(self) -> None:
         """Close the connection at once; `connection_lost(None)` follows."""
         self._end("abort", None)
-
-    def _fail(self, error: OSError) -> None:
-        self._end("abort", error)
 
     def _end(self, how: str, error: OSError | None) -> None:
         if self._closing:

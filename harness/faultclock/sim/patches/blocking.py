@@ -17,12 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from faultclock.sim.kernel.actors import current
-from faultclock.sim.kernel.executors import (
-    make_critical,
-    make_future_hash,
-    make_shutdown,
-    make_submit,
-)
+from faultclock.sim.kernel.executors import make_critical, make_shutdown, make_submit
 from faultclock.sim.kernel.locks import HybridLock, HybridRLock, HybridSimpleQueue
 from faultclock.sim.kernel.threads import make_hash, make_init, make_is_alive, make_join, make_start
 from faultclock.sim.loop import new_event_loop
@@ -67,7 +62,7 @@ PATCHES: tuple[Patch, ...] = (
     Patch(threading.Thread, "is_alive", make_is_alive),
     Patch(ThreadPoolExecutor, "submit", make_submit),
     Patch(ThreadPoolExecutor, "shutdown", make_shutdown),
-    Patch(concurrent.futures.Future, "__hash__", make_future_hash),
+    Patch(concurrent.futures.Future, "__hash__", make_hash),
     Patch(concurrent.futures._base.LOGGER, "critical", make_critical, aliases=False),
     Patch(tasks, "as_completed", _make_as_completed),
     Patch(events, "new_event_loop", dispatching(new_event_loop)),

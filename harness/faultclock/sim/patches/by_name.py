@@ -13,7 +13,7 @@ from typing import Any
 
 from faultclock.sim.kernel.actors import current
 from faultclock.sim.patches.entropy import draw, simulated_uuid1
-from faultclock.sim.patches.registry import Patch, named_like
+from faultclock.sim.patches.registry import Patch, dispatching
 
 
 def _uuid4() -> int:
@@ -55,12 +55,4 @@ def patches_of(module_name: str) -> Iterator[Patch]:
 
 
 def _making(uuid_class: Any, function: Callable[..., int]) -> Callable[[Any], Any]:
-    def make(original: Callable[..., Any]) -> Callable[..., Any]:
-        def replacement(*args: Any, **kwargs: Any) -> Any:
-            if current() is None:
-                return original(*args, **kwargs)
-            return uuid_class(int=function(*args, **kwargs))
-
-        return named_like(replacement, original)
-
-    return make
+    return dispatching(lambda *args, **options: uuid_class(int=function(*args, **options)))

@@ -119,28 +119,19 @@ _CLOCK_IDS: dict[int, Read] = {
 _CLOCK_IDS.update({5: _wall_ns, 6: _monotonic_ns})
 
 
-def _make_clock_gettime_ns(original: Callable[[int], int]) -> Callable[[int], int]:
-    def clock_gettime_ns(clk_id: int, /) -> int:
-        here = SIMULATED.get(get_ident())
-        read = _CLOCK_IDS.get(clk_id, _process_ns)
-        if here is None:
-            return _AT_START[read] if loading.stands() else original(clk_id)
-        note_read(*here, "clock_gettime")
-        return read(*here)
+def _clock_gettime(shown: Callable[[int], float]) -> Callable[[Any], Any]:
+    def make(original: Callable[[int], float]) -> Callable[[int], float]:
+        def clock_gettime(clk_id: int, /) -> float:
+            here = SIMULATED.get(get_ident())
+            read = _CLOCK_IDS.get(clk_id, _process_ns)
+            if here is None:
+                return shown(_AT_START[read]) if loading.stands() else original(clk_id)
+            note_read(*here, "clock_gettime")
+            return shown(read(*here))
 
-    return named_like(clock_gettime_ns, original)
+        return named_like(clock_gettime, original)
 
-
-def _make_clock_gettime(original: Callable[[int], float]) -> Callable[[int], float]:
-    def clock_gettime(clk_id: int, /) -> float:
-        here = SIMULATED.get(get_ident())
-        read = _CLOCK_IDS.get(clk_id, _process_ns)
-        if here is None:
-            return _AT_START[read] / SECOND_NS if loading.stands() else original(clk_id)
-        note_read(*here, "clock_gettime")
-        return read(*here) / SECOND_NS
-
-    return named_like(clock_gettime, original)
+    return make
 
 
 def _make_sleep(original: Callable[[float], None]) -> Callable[[float], None]:
@@ -201,8 +192,8 @@ PATCHES: tuple[Patch, ...] = (
     Patch(time, "process_time_ns", _integer_clock("process_time", _process_ns)),
     Patch(time, "thread_time", _float_clock("thread_time", _thread_ns)),
     Patch(time, "thread_time_ns", _integer_clock("thread_time", _thread_ns)),
-    Patch(time, "clock_gettime", _make_clock_gettime),
-    Patch(time, "clock_gettime_ns", _make_clock_gettime_ns),
+    Patch(time, "clock_gettime", _clock_gettime(lambda now_ns: now_ns / SECOND_NS)),
+    Patch(time, "clock_gettime_ns", _clock_gettime(int)),
     Patch(time, "sleep", _make_sleep),
     Patch(time, "ctime", _make_ctime),
     Patch(time, "asctime", _make_asctime),

@@ -7,14 +7,14 @@ for it takes time that most subjects never need.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from faultclock.sim.host.disk import current_disk
 from faultclock.sim.kernel.actors import current
 from faultclock.sim.kernel.escapes import refuse
 from faultclock.sim.net.databases import INSTEAD
-from faultclock.sim.patches.registry import Patch, named_like
+from faultclock.sim.patches.registry import Patch, refusing
 
 _VFS = "faultclock.sim.host.sqlite_vfs"
 
@@ -72,16 +72,4 @@ def patches_of(module_name: str) -> Iterator[Patch]:
     for owner_name, name in functions:
         owner = getattr(module, owner_name, None) if owner_name else module
         if owner is not None and hasattr(owner, name):
-            yield Patch(owner, name, _refusing(f"{database} by {driver}{INSTEAD}"))
-
-
-def _refusing(what: str) -> Callable[[Any], Any]:
-    def make(original: Callable[..., Any]) -> Callable[..., Any]:
-        def connect(*args: Any, **options: Any) -> Any:
-            if current() is not None:
-                refuse(what)
-            return original(*args, **options)
-
-        return named_like(connect, original)
-
-    return make
+            yield Patch(owner, name, refusing(f"{database} by {driver}{INSTEAD}"))

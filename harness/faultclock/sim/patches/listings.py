@@ -122,33 +122,26 @@ def _all_of(entries: Any) -> list[Any]:
 # ---------------------------------------------------------------------- single files
 
 
-def _looking(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a replacement that looks at its first argument where the run has it."""
+def _placed(where: Callable[[Disk, Any], Any]) -> Callable[[Any], Any]:
+    """Make a replacement that takes its first argument to be where the run has it."""
 
-    def replacement(path: Any, *args: Any, **options: Any) -> Any:
-        disk = current_disk()
-        if disk is None or disk.overlay is None or options.get("dir_fd") is not None:
-            return original(path, *args, **options)
-        with as_given(path, at := disk.look(path)):
-            return original(at, *args, **options)
+    def make(original: Callable[..., Any]) -> Callable[..., Any]:
+        def replacement(path: Any, *args: Any, **options: Any) -> Any:
+            disk = current_disk()
+            if disk is None or disk.overlay is None or options.get("dir_fd") is not None:
+                return original(path, *args, **options)
+            with as_given(path, at := where(disk, path)):
+                return original(at, *args, **options)
 
-    return named_like(replacement, original)
+        return named_like(replacement, original)
+
+    return make
 
 
-def _marking(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a replacement that changes what the system says of a file, but not its content."""
-
-    def replacement(path: Any, *args: Any, **options: Any) -> Any:
-        disk = current_disk()
-        if disk is None or disk.overlay is None or options.get("dir_fd") is not None:
-            return original(path, *args, **options)
-        name = None if isinstance(path, int) else disk.named(path)
-        if name is None:
-            return original(path, *args, **options)
-        with as_given(path, at := disk.reach(path, name)):
-            return original(at, *args, **options)
-
-    return named_like(replacement, original)
+def _to_mark(disk: Disk, path: Any) -> Any:
+    """Return where a file is whose content stays, and of which the system is to say otherwise."""
+    name = None if isinstance(path, int) else disk.named(path)
+    return path if name is None else disk.reach(path, name)
 
 
 # ---------------------------------------------------------------------- where it all is
@@ -190,6 +183,8 @@ def _make_realpath(original: Callable[..., Any]) -> Callable[..., Any]:
 
     return named_like(realpath, original)
 
+
+_looking, _marking = _placed(Disk.look), _placed(_to_mark)
 
 PATCHES: tuple[Patch, ...] = (
     Patch(os, "listdir", _make_listdir),

@@ -33,6 +33,7 @@ from faultclock.subjects.stud import (
     Policy,
     StudCall,
     classify,
+    error_object,
 )
 
 
@@ -94,7 +95,7 @@ def _checked(completion: Any) -> Reply:
     # The SDK does not validate answers: an error object becomes a completion without choices.
     error = getattr(completion, "error", None)
     if isinstance(error, Mapping):
-        raise _error_object("error_body", error, status=200)
+        raise error_object("error_body", error, status=200)
     with _reading():
         _touch([completion.choices[0].message])
     reply = reply_of(completion)
@@ -137,29 +138,14 @@ def failure_of(error: BaseException) -> AttemptError:
         case openai.APIStatusError():
             retry_after = error.response.headers.get("retry-after")
             body = error.body if isinstance(error.body, Mapping) else {}
-            return _error_object("http_error", body, error.status_code, retry_after)
+            return error_object("http_error", body, error.status_code, retry_after)
         case TimeoutError() | openai.APITimeoutError() | httpx2.TimeoutException():
             return AttemptError("deadline", "the provider did not answer in time")
         case openai.APIConnectionError() | httpx2.TransportError():
             return AttemptError("network", "the connection to the provider failed")
         case openai.APIError() if isinstance(error.body, Mapping):
-            return _error_object("stream_error", error.body, status=200)
+            return error_object("stream_error", error.body, status=200)
     return AttemptError("malformed", "the answer is not a chat completion", status=200)
-
-
-def _error_object(
-    kind: Any, fields: Mapping[str, Any], status: int, retry_after: str | None = None
-) -> AttemptError:
-    code, type_, message = (fields.get(name) for name in ("code", "type", "message"))
-    return AttemptError(
-        kind,
-        f"the provider answered {status} with an error ({code or type_ or 'no code'})",
-        status=status,
-        provider_code=code if isinstance(code, (str, int)) else None,
-        provider_type=type_ if isinstance(type_, str) else None,
-        provider_message=message if isinstance(message, str) else None,
-        retry_after=retry_after,
-    )
 
 
 class _Rules:

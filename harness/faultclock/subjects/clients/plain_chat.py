@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from faultclock.subjects.asking import arguments
 from faultclock.subjects.ports import ProviderRequest, Reply, ToolCall
 
 _DATA = "data: "
@@ -29,9 +30,7 @@ def headers_of(request: ProviderRequest) -> dict[str, str]:
 
 def body_of(request: ProviderRequest) -> dict[str, Any]:
     """Return the body, for the client to make JSON of."""
-    body: dict[str, Any] = {"model": request.model, "messages": request.messages}
-    if request.tools:
-        body["tools"] = request.tools
+    body = arguments(request)
     if request.stream:
         body["stream"] = True
     return body

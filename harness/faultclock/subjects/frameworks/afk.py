@@ -19,10 +19,9 @@ from afk.agents.errors import AgentError
 from afk.agents.types import ApprovalDecision
 from afk.core.runner import Runner, RunnerConfig
 
-from faultclock.model.scenario.tool_script import ToolScript
 from faultclock.subjects.frameworks.afk_memory import Memory
 from faultclock.subjects.frameworks.life import Life
-from faultclock.subjects.frameworks.own_tools import own_tool
+from faultclock.subjects.frameworks.own_tools import Declared, own_tool
 from faultclock.subjects.ports import RunResult, Surroundings
 
 #: The id that the model gave the call which a tool is in: AFK does not hand it to the function.
@@ -35,14 +34,13 @@ _POLICIES = {
 }
 
 
-def tools_of(agent: Agent) -> tuple[ToolScript, ...]:
+def tools_of(agent: Agent) -> Declared:
     """Return what the agent's own tools declare of themselves."""
     specs = [agent._normalize_tool(tool).spec for tool in agent.tools]
-    found = (
+    return (
         own_tool(it.name, it.description, it.parameters_schema, gated=_is_gated(agent, it.name))
         for it in specs
     )
-    return tuple(tool for tool in found if tool is not None)
 
 
 def live(agent: Agent, surroundings: Surroundings) -> Life:

@@ -19,18 +19,17 @@ from agno.run.base import RunStatus
 from agno.tools import Toolkit
 from agno.tools.function import Function, FunctionCall
 
-from faultclock.model.scenario.tool_script import ToolScript
 from faultclock.subjects.frameworks.life import Life, kind_of, there
-from faultclock.subjects.frameworks.own_tools import own_tool
+from faultclock.subjects.frameworks.own_tools import Declared, own_tool
 from faultclock.subjects.ports import Surroundings
 
 #: The model's id of the call that is executed.
 _CALL_ID: ContextVar[str] = ContextVar("call_id", default="")
 
 
-def tools_of(agent: Agent) -> tuple[ToolScript, ...]:
+def tools_of(agent: Agent) -> Declared:
     """Return what the agent's own tools declare of themselves."""
-    found = (
+    return (
         own_tool(
             tool.name,
             tool.description,
@@ -39,7 +38,6 @@ def tools_of(agent: Agent) -> tuple[ToolScript, ...]:
         )
         for tool in _functions(agent)
     )
-    return tuple(tool for tool in found if tool is not None)
 
 
 def own_session(agent: Agent, _: Any) -> str:

@@ -12,19 +12,17 @@ from typing import Any
 from autogen_agentchat.agents import AssistantAgent
 from autogen_core import CancellationToken
 
-from faultclock.model.scenario.tool_script import ToolScript
 from faultclock.subjects.frameworks.life import Life
-from faultclock.subjects.frameworks.own_tools import own_tool
+from faultclock.subjects.frameworks.own_tools import Declared, own_tool
 from faultclock.subjects.ports import Surroundings
 
 
-def tools_of(agent: AssistantAgent) -> tuple[ToolScript, ...]:
+def tools_of(agent: AssistantAgent) -> Declared:
     """Return what the agent's own tools declare of themselves."""
-    found = (
+    return (
         own_tool(tool.name, tool.description, tool.schema.get("parameters"))
         for tool in _tools(agent)
     )
-    return tuple(tool for tool in found if tool is not None)
 
 
 def live(agent: AssistantAgent, surroundings: Surroundings) -> Life:

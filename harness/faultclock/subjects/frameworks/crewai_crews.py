@@ -21,8 +21,7 @@ from crewai.tools.base_tool import BaseTool, Tool
 from crewai.utilities.agent_utils import extract_tool_call_info
 from crewai.utilities.string_utils import sanitize_tool_name
 
-from faultclock.model.scenario.tool_script import ToolScript
-from faultclock.subjects.frameworks.own_tools import OwnTools, own_tool
+from faultclock.subjects.frameworks.own_tools import Declared, OwnTools, own_tool
 from faultclock.subjects.ports import Reply, Surroundings
 
 #: The model's id of the call that is executed.
@@ -31,13 +30,12 @@ _CALL_ID: ContextVar[str] = ContextVar("call_id", default="")
 _REASONS: list[str | None] = []
 
 
-def tools_of(crew: Any) -> tuple[ToolScript, ...]:
+def tools_of(crew: Any) -> Declared:
     """Return what the tools of all agents and tasks declare of themselves."""
-    found = (
+    return (
         own_tool(name, tool.description, tool.args_schema.model_json_schema())
         for name, tool in {sanitize_tool_name(it.name): it for it in _tools(crew)}.items()
     )
-    return tuple(tool for tool in found if tool is not None)
 
 
 def live(crew: Any, surroundings: Surroundings) -> _Life:

@@ -29,14 +29,12 @@ _APP, _USER = "faultclock", "user"
 _ASKING, _ASKED = "adk_request_confirmation", "originalFunctionCall"
 
 
-def tools_of(agent: BaseAgent) -> tuple[ToolScript, ...]:
+def tools_of(agent: BaseAgent) -> Iterator[ToolScript | None]:
     """Return what the agent's own tools declare of themselves."""
-    found = []
     for tool, ways in _tools(agent):
         schema = getattr(tool._get_declaration(), "parameters_json_schema", None)
         gated = getattr(tool, "_require_confirmation", False) is True or _asks(tool)
-        found.append(own_tool(tool.name, tool.description, schema, gated=gated, through=ways))
-    return tuple(filter(None, found))
+        yield own_tool(tool.name, tool.description, schema, gated=gated, through=ways)
 
 
 def unjudged_of(agent: BaseAgent) -> Iterator[tuple[str, str]]:

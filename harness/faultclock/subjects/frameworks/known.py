@@ -7,7 +7,7 @@ code has not imported.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal, Protocol
 
 from msgspec import Struct, field
@@ -20,7 +20,7 @@ from faultclock.subjects.ports import Surroundings
 class Framework(Protocol):
     """What a file of a framework has; `AgentTarget` asks for more where it is there."""
 
-    def tools_of(self, agent: Any) -> tuple[ToolScript, ...]:
+    def tools_of(self, agent: Any) -> Iterable[ToolScript | None]:
         """Return what the agent's own tools declare of themselves."""
         ...
 

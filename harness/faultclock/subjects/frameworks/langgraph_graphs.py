@@ -7,7 +7,7 @@ was interrupted goes on with `Command`, one that was cut off with `None`; a canc
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -49,9 +49,9 @@ def check(graph: _Graph, context: Any) -> None:
     default_deps(graph.context_schema, context, "a context")
 
 
-def tools_of(graph: _Graph, context: Any = None) -> tuple[ToolScript, ...]:  # noqa: ARG001
+def tools_of(graph: _Graph, context: Any = None) -> Iterable[ToolScript | None]:  # noqa: ARG001
     """Return what its tools declare of themselves, wherever they hang."""
-    return tuple(tool for tool in declared_tools(graph) if tool is not None)
+    return declared_tools(graph)
 
 
 def live(graph: _Graph, surroundings: Surroundings, context: Any = None) -> Life:

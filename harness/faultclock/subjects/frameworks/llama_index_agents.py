@@ -17,9 +17,8 @@ from llama_index.core.agent.workflow import AgentWorkflow, BaseWorkflowAgent, Fu
 from llama_index.core.memory import ChatMemoryBuffer
 
 from faultclock.errors import SubjectError
-from faultclock.model.scenario.tool_script import ToolScript
 from faultclock.subjects.frameworks.life import Life
-from faultclock.subjects.frameworks.own_tools import own_tool, way
+from faultclock.subjects.frameworks.own_tools import Declared, own_tool, way
 from faultclock.subjects.frameworks.pickled import pickled, unpickled
 from faultclock.subjects.ports import Reply, Surroundings
 
@@ -27,9 +26,9 @@ from faultclock.subjects.ports import Reply, Surroundings
 _CALL_ID: ContextVar[str] = ContextVar("call_id", default="")
 
 
-def tools_of(agent: Any) -> tuple[ToolScript, ...]:
+def tools_of(agent: Any) -> Declared:
     """Return what the agent's own tools declare of themselves."""
-    found = (
+    return (
         own_tool(
             tool.metadata.get_name(),
             tool.metadata.description,
@@ -38,7 +37,6 @@ def tools_of(agent: Any) -> tuple[ToolScript, ...]:
         )
         for tool, through in _tools(agent)
     )
-    return tuple(tool for tool in found if tool is not None)
 
 
 def check(agent: Any, deps: Any) -> None:  # noqa: ARG001 - of the framework's port

@@ -34,6 +34,8 @@ _ACTS = re.compile(
     r"|transfer|update|write)(e?s)?\b",
     re.IGNORECASE,
 )
+#: What tools declare of themselves; None for one that no model could call.
+Declared = Iterable[ToolScript | None]
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 #: What a function raises for each problem that a tool can have, by its code.
 _RAISED: Mapping[str, type[Exception]] = {

@@ -20,10 +20,9 @@ from pydantic_ai import (
 )
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, TextPartDelta, ToolCallPart
 
-from faultclock.model.scenario.tool_script import ToolScript
 from faultclock.subjects.frameworks.deps import default_deps
 from faultclock.subjects.frameworks.life import Life, as_json
-from faultclock.subjects.frameworks.own_tools import own_tool
+from faultclock.subjects.frameworks.own_tools import Declared, own_tool
 from faultclock.subjects.frameworks.pydantic_ai_tools import declared_tools, observed, servers_of
 from faultclock.subjects.ports import Reply, Surroundings
 
@@ -39,13 +38,12 @@ def check(agent: Agent[Any, Any], deps: Any) -> None:
     _deps(agent, deps)
 
 
-def tools_of(agent: Agent[Any, Any], deps: Any = None) -> tuple[ToolScript, ...]:
+def tools_of(agent: Agent[Any, Any], deps: Any = None) -> Declared:
     """Return what the agent's own function tools declare of themselves."""
-    found = (
+    return (
         own_tool(name, tool.description, tool.parameters_json_schema, gated=gated)
         for name, (tool, gated) in declared_tools(agent, _deps(agent, deps)).items()
     )
-    return tuple(tool for tool in found if tool is not None)
 
 
 def live(agent: Agent[Any, Any], surroundings: Surroundings, deps: Any = None) -> Life:

@@ -30,7 +30,6 @@ from pydantic_core import to_jsonable_python
 from faultclock.subjects.frameworks.mcp_tools import McpClient
 from faultclock.subjects.frameworks.own_tools import OwnTools, names_in
 
-_Tools = dict[str, Any]
 #: The name by which the model has called the tool.
 _CALLED: ContextVar[str] = ContextVar("called", default="")
 #: A tool whose calls are deferred until a person has approved them.

@@ -16,8 +16,7 @@ from smolagents import CodeAgent, MultiStepAgent, Tool, ToolCallingAgent
 from smolagents.models import get_tool_json_schema
 from smolagents.utils import AgentMaxStepsError
 
-from faultclock.model.scenario.tool_script import ToolScript
-from faultclock.subjects.frameworks.own_tools import OwnTools, own_tool
+from faultclock.subjects.frameworks.own_tools import Declared, OwnTools, own_tool
 from faultclock.subjects.frameworks.pickled import pickled, unpickled
 from faultclock.subjects.ports import Reply, Surroundings
 
@@ -27,9 +26,9 @@ _FINAL = "final_answer"
 _CALLS: ContextVar[list[Any]] = ContextVar("calls")
 
 
-def tools_of(agent: MultiStepAgent) -> tuple[ToolScript, ...]:
+def tools_of(agent: MultiStepAgent) -> Declared:
     """Return what the agent's own tools declare of themselves."""
-    found = (
+    return (
         own_tool(
             tool.name,
             tool.description,
@@ -38,7 +37,6 @@ def tools_of(agent: MultiStepAgent) -> tuple[ToolScript, ...]:
         )
         for _, tool, through in _tools(agent)
     )
-    return tuple(tool for tool in found if tool is not None)
 
 
 def answer_form(agent: MultiStepAgent) -> str:

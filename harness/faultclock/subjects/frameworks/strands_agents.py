@@ -18,9 +18,8 @@ from strands.hooks import MessageAddedEvent
 from strands.session.repository_session_manager import RepositorySessionManager
 from strands.tools.decorator import DecoratedFunctionTool
 
-from faultclock.model.scenario.tool_script import ToolScript
 from faultclock.subjects.frameworks.life import Life, kind_of
-from faultclock.subjects.frameworks.own_tools import own_tool
+from faultclock.subjects.frameworks.own_tools import Declared, own_tool
 from faultclock.subjects.frameworks.strands_sessions import MemoryRepository
 from faultclock.subjects.ports import Reply, Surroundings
 
@@ -30,14 +29,13 @@ _INTERRUPT = "interrupt"
 _USE: ContextVar[Mapping[str, Any]] = ContextVar("tool_use")
 
 
-def tools_of(agent: Agent) -> tuple[ToolScript, ...]:
+def tools_of(agent: Agent) -> Declared:
     """Return what the agent's own tools declare of themselves.
 
     No tool declares that it needs an approval: a hook of the user asks for one.
     """
     specs = [tool.tool_spec for tool in agent.tool_registry.registry.values()]
-    found = (own_tool(it["name"], it["description"], it["inputSchema"]["json"]) for it in specs)
-    return tuple(tool for tool in found if tool is not None)
+    return (own_tool(it["name"], it["description"], it["inputSchema"]["json"]) for it in specs)
 
 
 def own_session(agent: Agent, _: Any) -> str:

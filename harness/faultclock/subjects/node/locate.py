@@ -10,7 +10,6 @@ import hashlib
 import re
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
@@ -22,7 +21,7 @@ from faultclock.subjects.asking import streamed
 from faultclock.subjects.binding import Binding
 from faultclock.subjects.foreign import Event, Export, snake
 from faultclock.subjects.foreign_ports import runtime_of
-from faultclock.subjects.locate import Located
+from faultclock.subjects.locate import Located, read_file
 from faultclock.subjects.node.program import (
     LOAD_LIMIT_S,
     OLDEST,
@@ -72,7 +71,8 @@ def locate_export(target: str) -> Located:
         SubjectError: it cannot be loaded, or there is no such export.
     """
     place, _, name = target.partition("#")
-    file, source = _file(place)
+    path, source = read_file(place, _SUFFIXES)
+    file = path.resolve()
     hidden = _hidden(place, source.decode("utf-8", "replace"))
     said = _loaded(place, file, hidden)
     exports: list[Mapping[str, Any]] = [item for item in said["exports"] if item["kind"] in _ASKED]
@@ -92,22 +92,6 @@ def locate_export(target: str) -> Located:
         timer_granularity_ns=int(said["timer_granularity_ns"]),
         versions=said["versions"],
     )
-
-
-def _file(place: str) -> tuple[Path, bytes]:
-    path = Path(place).expanduser()
-    try:
-        if path.exists() and not path.is_file():
-            raise SubjectError(f"{place}: this is a folder or a device, not a file")
-        return path.resolve(), path.read_bytes()
-    except FileNotFoundError:
-        beside = path.parent.glob("*") if path.parent.is_dir() else ()
-        names = [item.name for item in beside if item.suffix in _SUFFIXES]
-        near = get_close_matches(path.name, names, n=1)
-        hint = f"did you mean {path.parent / near[0]}?" if near else "check the path"
-        raise SubjectError(f"{place}: there is no such file", hint=hint) from None
-    except OSError as error:
-        raise SubjectError(f"{place}: cannot be read: {error.strerror}") from error
 
 
 # ---------------------------------------------------------------------- loading

@@ -12,6 +12,17 @@ runtime         a runtime is given Surroundings
 host            what every subject can say of itself
 """
 
+from faultclock.model.error_model.failure_rules import RunState
+from faultclock.model.scenario.interaction_script import InteractionKind
+from faultclock.model.scenario.mishap import CancelScope
+from faultclock.model.scenario.port_values import (
+    InteractionAnswer,
+    InteractionRequest,
+    Slot,
+    ToolProblem,
+    ToolResult,
+)
+from faultclock.model.scenario.services_script import HookSlot
 from faultclock.model.typed_error import TypedError
 from faultclock.subjects.ports.extension import (
     Extension,
@@ -20,12 +31,7 @@ from faultclock.subjects.ports.extension import (
     SlotDecision,
 )
 from faultclock.subjects.ports.host import Host
-from faultclock.subjects.ports.interaction import (
-    InteractionAnswer,
-    InteractionKind,
-    InteractionRequest,
-    Interactor,
-)
+from faultclock.subjects.ports.interaction import Interactor
 from faultclock.subjects.ports.provider import (
     API_KEY,
     BASE_URL,
@@ -35,32 +41,22 @@ from faultclock.subjects.ports.provider import (
     Reply,
     ToolCall,
 )
-from faultclock.subjects.ports.runtime import (
-    CancelScope,
-    Limits,
-    RunResult,
-    RunState,
-    Runtime,
-    Surroundings,
-)
+from faultclock.subjects.ports.runtime import Limits, RunResult, Runtime, Surroundings
 from faultclock.subjects.ports.services import (
     Archive,
     Hook,
-    HookSlot,
     Policy,
     ProviderTarget,
     Queue,
     TelemetrySink,
 )
 from faultclock.subjects.ports.state_machine import Next, Stage, StateMachine
-from faultclock.subjects.ports.store import SessionStore, Slot, StoreSurroundings
+from faultclock.subjects.ports.store import SessionStore, StoreSurroundings
 from faultclock.subjects.ports.tool import (
     CancelSignal,
     Tool,
     ToolContract,
-    ToolProblem,
     ToolRequest,
-    ToolResult,
     ToolRetryRule,
 )
 from faultclock.subjects.ports.workflow import Node, NodeRetryRule, SandboxError, Workflow

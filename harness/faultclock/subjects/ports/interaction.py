@@ -11,8 +11,6 @@ from typing import Protocol
 from faultclock.model.scenario.interaction_script import InteractionKind
 from faultclock.model.scenario.port_values import InteractionAnswer, InteractionRequest
 
-__all__ = ["InteractionAnswer", "InteractionKind", "InteractionRequest", "Interactor"]
-
 
 class Interactor(Protocol):
     """One user interface that can show requests. Nothing in it blocks, for any style."""

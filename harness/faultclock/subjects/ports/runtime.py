@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from faultclock.model.error_model.failure_rules import RunState
+from faultclock.model.scenario.interaction_script import InteractionKind
 from faultclock.model.scenario.mishap import CancelScope
 from faultclock.model.scenario.port_values import InteractionAnswer
 from faultclock.subjects.ports.extension import Extension
 from faultclock.subjects.ports.host import Host
-from faultclock.subjects.ports.interaction import InteractionKind, Interactor
+from faultclock.subjects.ports.interaction import Interactor
 from faultclock.subjects.ports.provider import API_KEY, BASE_URL, MODEL
 from faultclock.subjects.ports.services import (
     Archive,
@@ -34,8 +35,6 @@ from faultclock.subjects.ports.state_machine import StateMachine
 from faultclock.subjects.ports.store import SessionStore
 from faultclock.subjects.ports.tool import Tool
 from faultclock.subjects.ports.workflow import Workflow
-
-__all__ = ["CancelScope", "Limits", "RunResult", "RunState", "Runtime", "Surroundings"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

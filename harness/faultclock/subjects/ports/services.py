@@ -12,8 +12,6 @@ from typing import Any, Literal, Protocol
 
 from faultclock.model.scenario.services_script import HookSlot
 
-__all__ = ["Archive", "Hook", "HookSlot", "Policy", "ProviderTarget", "Queue", "TelemetrySink"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderTarget:

@@ -20,8 +20,6 @@ from typing import Any, Protocol
 from faultclock.model.scenario.port_values import Slot
 from faultclock.subjects.ports.host import Host
 
-__all__ = ["SessionStore", "Slot", "StoreSurroundings"]
-
 
 class SessionStore(Protocol):
     """Where a session outlives the process."""

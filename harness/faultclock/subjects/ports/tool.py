@@ -14,19 +14,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from faultclock.model.scenario.port_values import ToolProblem, ToolResult
 from faultclock.subjects.ports.host import Host
 from faultclock.subjects.ports.provider import API_KEY
-
-__all__ = [
-    "CancelSignal",
-    "Tool",
-    "ToolContract",
-    "ToolProblem",
-    "ToolRequest",
-    "ToolResult",
-    "ToolRetryRule",
-]
 
 
 class CancelSignal:

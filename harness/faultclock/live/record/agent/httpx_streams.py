@@ -8,6 +8,7 @@ it comes. They are private to vcrpy 9.4, `stubs/httpx_stubs.py`, and looked up b
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 _HANDLERS = ("_vcr_handle_request", "_vcr_handle_async_request")
@@ -32,47 +33,41 @@ def install(
     plain, plain_async = (getattr(stubs, name) for name in _HANDLERS)
     streams: dict[str, tuple[type, type]] = {}
 
-    def wrapped(httpx: Any, response: Any, exchange: Any, *, is_async: bool) -> Any:
-        inner, failed = response.stream, response.status_code >= 400
+    def begun(httpx: Any, request: Any, body: bytes) -> Any:
+        request.stream = httpx.ByteStream(body)
+        return begin(httpx.__name__, stubs._make_vcr_request(request, body))
+
+    def answered(httpx: Any, response: Any, exchange: Any, *, is_async: bool) -> Any:
+        exchange.head()
+        headers = response.headers.multi_items()
+        exchange.answer(response.status_code, response.reason_phrase, headers)
         if httpx.__name__ not in streams:
             streams[httpx.__name__] = _streams(httpx, kind_of)
         kinds = streams[httpx.__name__]
         # By who asked: a stream may be of both kinds.
-        return kinds[is_async](inner, exchange, failed)
+        failed = response.status_code >= 400
+        response.stream = kinds[is_async](response.stream, exchange, failed)
+        return response
 
     def handle(used: Any, real: Any, transport: Any, request: Any, httpx: Any) -> Any:
         if used is not cassette:
             return plain(used, real, transport, request, httpx)
         if _is_inside(transport, httpx):
             return real(transport, request)
-        body = b"".join(request.stream)
-        request.stream = httpx.ByteStream(body)
-        exchange = begin(httpx.__name__, stubs._make_vcr_request(request, body))
-        try:
+        exchange = begun(httpx, request, b"".join(request.stream))
+        with _telling(exchange, kind_of):
             response = real(transport, request)
-        except BaseException as error:
-            exchange.fail(error, kind_of(error))
-            raise
-        _answered(exchange, response)
-        response.stream = wrapped(httpx, response, exchange, is_async=False)
-        return response
+        return answered(httpx, response, exchange, is_async=False)
 
     async def handle_async(used: Any, real: Any, transport: Any, request: Any, httpx: Any) -> Any:
         if used is not cassette:
             return await plain_async(used, real, transport, request, httpx)
         if _is_inside(transport, httpx):
             return await real(transport, request)
-        body = b"".join([part async for part in request.stream])
-        request.stream = httpx.ByteStream(body)
-        exchange = begin(httpx.__name__, stubs._make_vcr_request(request, body))
-        try:
+        exchange = begun(httpx, request, b"".join([part async for part in request.stream]))
+        with _telling(exchange, kind_of):
             response = await real(transport, request)
-        except BaseException as error:
-            exchange.fail(error, kind_of(error))
-            raise
-        _answered(exchange, response)
-        response.stream = wrapped(httpx, response, exchange, is_async=True)
-        return response
+        return answered(httpx, response, exchange, is_async=True)
 
     for name, handler in zip(_HANDLERS, (handle, handle_async), strict=True):
         setattr(stubs, name, handler)
@@ -82,9 +77,14 @@ def _is_inside(transport: Any, httpx: Any) -> bool:
     return isinstance(transport, tuple(getattr(httpx, name) for name in _INSIDE))
 
 
-def _answered(exchange: Any, response: Any) -> None:
-    exchange.head()
-    exchange.answer(response.status_code, response.reason_phrase, response.headers.multi_items())
+@contextmanager
+def _telling(exchange: Any, kind_of: Callable[[BaseException], str]) -> Iterator[None]:
+    """Tell the exchange what fails within."""
+    try:
+        yield
+    except BaseException as error:
+        exchange.fail(error, kind_of(error))
+        raise
 
 
 def _streams(httpx: Any, kind_of: Callable[[BaseException], str]) -> tuple[type, type]:
@@ -103,13 +103,10 @@ def _streams(httpx: Any, kind_of: Callable[[BaseException], str]) -> tuple[type,
 
         def __iter__(self) -> Iterator[bytes]:
             self._unseen = False
-            try:
+            with _telling(self._exchange, kind_of):
                 for part in self._inner:
                     self._exchange.chunk(part)
                     yield part
-            except BaseException as error:
-                self._exchange.fail(error, kind_of(error))
-                raise
             self._exchange.end("complete")
 
         def close(self) -> None:
@@ -131,13 +128,10 @@ def _streams(httpx: Any, kind_of: Callable[[BaseException], str]) -> tuple[type,
 
         async def __aiter__(self) -> AsyncIterator[bytes]:
             self._unseen = False
-            try:
+            with _telling(self._exchange, kind_of):
                 async for part in self._inner:
                     self._exchange.chunk(part)
                     yield part
-            except BaseException as error:
-                self._exchange.fail(error, kind_of(error))
-                raise
             self._exchange.end("complete")
 
         async def aclose(self) -> None:

@@ -23,10 +23,10 @@ COMMANDS = ("run", "list", "validate", "replay", "schema", "doctor")
 def fail_with(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
     """Let the command `schema scenario` raise `error`."""
 
-    def fail() -> NoReturn:
+    def fail(what: str) -> NoReturn:
         raise error
 
-    monkeypatch.setattr("faultclock.load.schema.scenario_schema", fail)
+    monkeypatch.setattr("faultclock.load.schema.schema_of", fail)
 
 
 def test_the_help_lists_every_command_and_exit_code() -> None:

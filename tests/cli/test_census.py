@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 from faultclock.load.scenario import shipped_scenarios
-from faultclock.load.schema import census_schema
+from faultclock.load.schema import schema_of
 from tests.cli.command_line import faultclock
 from tests.cli.process import process as of_faultclock
 
@@ -46,7 +46,7 @@ def test_a_census_is_written_as_json_and_as_a_page(tmp_path: Path) -> None:
     done = process(tmp_path, "aiohttp", "requests-retry", *STREAMS, "-o", "out")
     assert done.returncode == 0, done.stdout + done.stderr
     census = json.loads((tmp_path / "out/census.json").read_text())
-    jsonschema.validate(census, json.loads(census_schema()))
+    jsonschema.validate(census, json.loads(schema_of("census")))
     assert [client["id"] for client in census["clients"]] == ["aiohttp", "requests-retry"]
     page = (tmp_path / "out/census.html").read_text()
     assert "What 2 clients do in the same 2 scenarios" in page

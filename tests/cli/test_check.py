@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 from faultclock.cli.exits import INCONCLUSIVE, OK, USAGE, exit_code_of_checkup
-from faultclock.load.schema import checkup_schema
+from faultclock.load.schema import schema_of
 from tests.check.samples import checkup, run
 from tests.cli.command_line import faultclock
 from tests.cli.process import process
@@ -138,7 +138,7 @@ def test_json_on_standard_output_is_alone_there_and_fits_its_schema(tmp_path: Pa
     folder = _written(tmp_path, ASYNC)
     made = process(folder, "check", "client.py:ask", *FEW, "--json", "-", "--html", "c.html")
     value = json.loads(made.stdout)
-    jsonschema.validate(value, json.loads(checkup_schema()))
+    jsonschema.validate(value, json.loads(schema_of("checkup")))
     assert value["taken_for"]["target"] == "client.py:ask"
     assert "1.  ValueError" in made.stderr
     assert "ValueError" in (folder / "c.html").read_text("utf-8")

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from faultclock.load.schema import scenario_schema
+from faultclock.load.schema import schema_of
 from tests.docs.reference_text import GENERATED, anchor, cell, code, prose, table
 
 Schema = dict[str, Any]
@@ -147,7 +147,7 @@ def meanings() -> Iterator[tuple[str, str]]:
 
 def _definitions() -> Schema:
     """Return each object by its name: `Scenario`, what each role has beside it, and all below."""
-    schema: Schema = json.loads(scenario_schema())
+    schema: Schema = json.loads(schema_of("scenario"))
     found: Schema = schema["$defs"]
     by_role = {name: found[name] for name in _references(schema["oneOf"])}
     roles = list(by_role.values())

@@ -9,16 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from faultclock.load.resources import fixtures_root
-from faultclock.load.schema import (
-    baseline_schema,
-    checkup_schema,
-    config_schema,
-    error_model_schema,
-    exploration_schema,
-    report_schema,
-    scenario_schema,
-    trace_schema,
-)
+from faultclock.load.schema import schema_of
 from faultclock.model.report.finding import Report
 from faultclock.render.exploration import exploration_json
 from tests.architecture.source_tree import PROJECT
@@ -33,7 +24,7 @@ def properties(schema: dict[str, Any], definition: str) -> dict[str, Any]:
 
 def test_durations_show_their_defaults_as_files_spell_them() -> None:
     """`10ms`, never ten million, also inside the default of a whole mapping."""
-    schema = json.loads(scenario_schema())
+    schema = json.loads(schema_of("scenario"))
     assert properties(schema, "ProviderScript")["latency"]["default"] == "10ms"
     assert properties(schema, "Trigger")["attempts"]["default"] == "every"
     assert properties(schema, "ToolScenario")["limits"]["default"]["virtual_time"] == "1d"
@@ -42,7 +33,7 @@ def test_durations_show_their_defaults_as_files_spell_them() -> None:
 
 def test_descriptions_come_from_the_docstrings() -> None:
     """What the model says of a key is what the editor shows."""
-    schema = json.loads(scenario_schema())
+    schema = json.loads(schema_of("scenario"))
     assert "what goes wrong" in schema["$defs"]["ProviderScript"]["description"]
     seeds = properties(schema, "StoreScenario")["seeds"]
     assert seeds["description"].startswith("How many consecutive seeds")
@@ -50,14 +41,14 @@ def test_descriptions_come_from_the_docstrings() -> None:
 
 def test_unknown_keys_are_refused_by_the_schema_too() -> None:
     """A typo is underlined while one writes."""
-    schema = json.loads(scenario_schema())
+    schema = json.loads(schema_of("scenario"))
     assert schema["$defs"]["RuntimeScenario"]["additionalProperties"] is False
     assert schema["$defs"]["HttpError"]["additionalProperties"] is False
 
 
 def test_each_role_has_a_schema_of_its_own() -> None:
     """A file without a role is for a provider adapter; any other one says which."""
-    validator = Draft202012Validator(json.loads(scenario_schema()))
+    validator = Draft202012Validator(json.loads(schema_of("scenario")))
     head = {"id": "a/b", "title": "t", "why": "w"}
     assert validator.is_valid(head)
     assert validator.is_valid({**head, "role": "runtime", "tools": [{"name": "read"}]})
@@ -68,37 +59,34 @@ def test_each_role_has_a_schema_of_its_own() -> None:
 
 def test_a_class_is_spelled_class() -> None:
     """Keys are shown by their names in files, not by those in code."""
-    rule = properties(json.loads(error_model_schema()), "SignalRule")
+    rule = properties(json.loads(schema_of("model")), "SignalRule")
     assert "class" in rule
     assert "error_class" not in rule
 
 
-@pytest.mark.parametrize(
-    "make",
-    [scenario_schema, error_model_schema, baseline_schema, config_schema],
-)
-def test_the_text_names_no_machine_and_is_the_same_each_time(make: Any) -> None:
+@pytest.mark.parametrize("what", ["scenario", "model", "baseline", "config"])
+def test_the_text_names_no_machine_and_is_the_same_each_time(what: str) -> None:
     """It is checked in and compared."""
-    schema = json.loads(make())
+    schema = json.loads(schema_of(what))
     assert schema["$id"].startswith("urn:faultclock:")
     assert list(schema)[:3] == ["$schema", "$id", "title"]
-    assert make() == make()
-    assert make().endswith("}\n")
+    assert schema_of(what) == schema_of(what)
+    assert schema_of(what).endswith("}\n")
 
 
-@pytest.mark.parametrize(("name", "make"), [("report", report_schema), ("checkup", checkup_schema)])
-def test_a_published_schema_is_current(name: str, make: Any) -> None:
+@pytest.mark.parametrize("name", ["report", "checkup"])
+def test_a_published_schema_is_current(name: str) -> None:
     """`faultclock schema NAME > docs/reference/NAME.schema.json` writes it again.
 
     A member that is new belongs in it; one that means something else asks for a new format.
     """
     stored = PROJECT / "docs" / "reference" / f"{name}.schema.json"
-    assert stored.read_text("utf-8") == make()
+    assert stored.read_text("utf-8") == schema_of(name)
 
 
 def test_the_schema_of_a_report_says_what_is_always_there() -> None:
     """A reader need not ask for it; what few reports have may be missing."""
-    schema = json.loads(report_schema())
+    schema = json.loads(schema_of("report"))
     assert {"runs", "verdict", "model", "format"} <= set(schema["required"])
     assert not {"gate", "shard", "source"} & set(schema["required"])
     assert set(schema["properties"]) == set(Report.model_fields)
@@ -107,14 +95,14 @@ def test_the_schema_of_a_report_says_what_is_always_there() -> None:
 
 def test_the_schema_of_a_report_allows_members_of_later_versions() -> None:
     """The number of the format stays the same when a member is added."""
-    schema = json.loads(report_schema())
+    schema = json.loads(schema_of("report"))
     assert "additionalProperties" not in schema
     assert not any(item.get("additionalProperties") is False for item in schema["$defs"].values())
 
 
 def test_an_exploration_is_valid_by_its_schema() -> None:
     """So is every report, which the tests of the formats for build servers show."""
-    schema = json.loads(exploration_schema())
+    schema = json.loads(schema_of("exploration"))
     Draft202012Validator.check_schema(schema)
     value = json.loads(exploration_json(sample_exploration()))
     assert [error.message for error in Draft202012Validator(schema).iter_errors(value)] == []
@@ -122,7 +110,7 @@ def test_an_exploration_is_valid_by_its_schema() -> None:
 
 def test_each_line_of_a_trace_fits_the_schema_of_traces() -> None:
     """A program that reads traces can check them with any validator."""
-    validator = Draft202012Validator(json.loads(trace_schema()))
+    validator = Draft202012Validator(json.loads(schema_of("trace")))
     path = fixtures_root() / "golden-traces/rate-limits__retry-after-integer.reference.jsonl"
     lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     assert [line for line in lines if not validator.is_valid(line)] == []

@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 from faultclock.agents.adapter import reference
 from faultclock.cli.app import app
 from faultclock.load.error_model import load_error_model
-from faultclock.load.schema import profile_schema
+from faultclock.load.schema import schema_of
 from faultclock.load.trace_file import read_trace
 from faultclock.model.report.finding import Verdict
 from faultclock.model.report.inferred import RetryProfile
@@ -125,7 +125,7 @@ def _without_reason(value: object, path: str = "") -> list[str]:
 def test_the_json_is_what_its_schema_says() -> None:
     """The published schema describes what is written, and it can be read again."""
     text = canonical_json(_of_the_reference().profile)
-    Draft202012Validator(json.loads(profile_schema())).validate(json.loads(text))
+    Draft202012Validator(json.loads(schema_of("profile"))).validate(json.loads(text))
     assert RetryProfile.model_validate_json(text) == _of_the_reference().profile
 
 

@@ -14,7 +14,7 @@ import xmlschema
 from jsonschema.protocols import Validator
 from jsonschema.validators import validator_for
 
-from faultclock.load.schema import report_schema
+from faultclock.load.schema import schema_of
 
 SCHEMAS = Path(__file__).parent.parent / "schemas"
 
@@ -69,7 +69,7 @@ def _validator(name: str) -> Validator:
 
 @cache
 def _own() -> Validator:
-    return _made(json.loads(report_schema()))
+    return _made(json.loads(schema_of("report")))
 
 
 def _made(schema: Any) -> Validator:

@@ -300,6 +300,8 @@ def strange_exploration(
         difference=(text,),
         leaks=(line,),
     )
+    why = NoResult(check=check, reason=text, spoils=True)
+    open_ = no_result(why=why, token=line, again=line)
     reached = {text: 1}
     return exploration(
         model=text,
@@ -309,17 +311,7 @@ def strange_exploration(
         subject=SubjectInfo(id=line, role=text, style="sync", distributions={title: line}),
         scenarios=(
             explored(scenario, FAIL=1, INCONCLUSIVE=1).model_copy(
-                update={
-                    "title": title,
-                    "variant": title,
-                    "no_results": (
-                        no_result(
-                            why=NoResult(check=check, reason=text, spoils=True),
-                            token=line,
-                            again=line,
-                        ),
-                    ),
-                }
+                update={"title": title, "variant": title, "no_results": (open_,)}
             ),
         ),
         groups=(strange,),

@@ -11,7 +11,7 @@ from typing import Any, get_args
 from faultclock.load.payloads import load_payloads
 from faultclock.load.resources import scenarios_root
 from faultclock.load.scenario import load_scenario, shipped_scenarios
-from faultclock.load.schema import scenario_schema
+from faultclock.load.schema import schema_of
 from faultclock.model.scenario.fault import (
     Fault,
     FaultRule,
@@ -118,7 +118,7 @@ def test_a_file_begins_with_the_line_that_editors_read(id_: str) -> None:
 
 def test_the_schema_beside_them_is_the_models() -> None:
     """A stale schema is written again by `faultclock schema scenario`."""
-    assert (scenarios_root() / "scenario.schema.json").read_text("utf-8") == scenario_schema()
+    assert (scenarios_root() / "scenario.schema.json").read_text("utf-8") == schema_of("scenario")
 
 
 @for_each(IDS)

@@ -20,7 +20,6 @@ is one place that says what belongs into them. Pure: no file, no clock.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping
 from datetime import date
 from typing import Any
@@ -29,6 +28,7 @@ from msgspec import Struct
 
 from faultclock.certify.envelope import Signed, canonical
 from faultclock.certify.keys import PublicKey
+from faultclock.model.canonical import canonical_text
 from faultclock.model.report.certificate import Artifact, Resource, Statement, Subject, TestResult
 from faultclock.model.report.conformance import Appraisal, RequirementSet
 from faultclock.model.report.evidence import Evidence
@@ -209,7 +209,4 @@ def _tests(report: Report, appraisal: Appraisal) -> tuple[tuple[str, ...], tuple
 
 def _json(value: Artifact | Appraisal | Evidence | RequirementSet) -> bytes:
     # Not by RFC 8785, whose numbers are those of JavaScript: nanoseconds may be larger.
-    text = json.dumps(
-        value.model_dump(mode="json"), sort_keys=True, separators=(",", ":"), allow_nan=False
-    )
-    return f"{text}\n".encode("ascii")
+    return f"{canonical_text(value)}\n".encode("ascii")

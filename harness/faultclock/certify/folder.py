@@ -16,9 +16,10 @@ import signal
 import stat
 import threading
 from collections.abc import Iterator
+from io import BufferedReader
 from pathlib import Path
 from types import FrameType, TracebackType
-from typing import Any, BinaryIO, Self
+from typing import Any, Self
 
 from msgspec import Struct, field
 
@@ -29,7 +30,6 @@ from faultclock.model.report.certificate import Fault
 _FILES_MAX = 200_000
 _BYTES_MAX = 8_000_000_000
 _DEPTH_MAX = 16
-_CHUNK = 1 << 20
 #: A draft is called `.NAME.PID.tmp`.
 _NAME_MAX, _DRAFT = 100, ".tmp"
 #: Names of drafts that are tried.
@@ -228,16 +228,13 @@ def read_file(root: Path, name: str, *, bytes_max: int) -> bytes | None:
 
 def file_sum(root: Path, name: str) -> str | None:
     """Return the SHA-256 (hex) of a file of a listing; None: it cannot be read."""
-    digest = hashlib.sha256()
     with contextlib.suppress(OSError, ValueError), _opened(root / name) as file:
-        while chunk := file.read(_CHUNK):
-            digest.update(chunk)
-        return digest.hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest()
     return None
 
 
 @contextlib.contextmanager
-def _opened(path: Path) -> Iterator[BinaryIO]:
+def _opened(path: Path) -> Iterator[BufferedReader]:
     # Neither follows a link nor waits for the other end of a pipe.
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     with open(os.open(path, flags), "rb") as file:  # noqa: PTH123 - a descriptor

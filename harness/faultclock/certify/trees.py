@@ -23,7 +23,6 @@ from faultclock.errors import InputError
 
 _FILES_MAX = 50_000
 _BYTES_MAX = 1_000_000_000
-_CHUNK = 1 << 20
 _FOLDERS_LEFT_OUT = ("__pycache__", "node_modules")
 _ENDINGS_LEFT_OUT = (".egg-info",)
 _CACHED = (".pyc", ".pyo")
@@ -84,14 +83,11 @@ def file_digest(path: Path) -> str:
     Raises:
         InputError: it cannot be read.
     """
-    digest = hashlib.sha256()
     try:
         with path.open("rb") as file:
-            while chunk := file.read(_CHUNK):
-                digest.update(chunk)
+            return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
-    return digest.hexdigest()
 
 
 def _files(root: Path, folder: Path, without: tuple[str, ...]) -> Iterator[Path]:

@@ -80,8 +80,7 @@ def _check(
     quiet: bool,
 ) -> int:
     """Hold a stored report against a baseline, as `faultclock run --baseline` does."""
-    outputs = Outputs(reports=reports)
-    outputs.check()
+    outputs = Outputs(reports=reports).check()
     started_s = time.perf_counter()
     from faultclock.load.baseline import load_baseline
 

@@ -17,7 +17,7 @@ from faultclock.errors import InputError, SubjectError, UnknownNameError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from faultclock.cli.outputs import Places
+    from faultclock.cli.places import Places
     from faultclock.model.report.census import Census
     from faultclock.subjects.registry import SubjectEntry
 
@@ -137,7 +137,7 @@ def command(
 
 def _places(output: str | None, json: str | None, html: str | None) -> Places:
     """Return where each form goes, checked before anything runs."""
-    from faultclock.cli.outputs import places_of
+    from faultclock.cli.places import places_of
     from faultclock.load.files import make_output_folder
 
     forms = {"json": json, "html": html}

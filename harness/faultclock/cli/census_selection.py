@@ -29,16 +29,10 @@ def selected(selectors: Sequence[str], model_id: str) -> tuple[Scenario, ...]:
         SourceError: a file is not a scenario.
         InputError: a selector holds nothing for a client, or two files have the same id.
     """
-    by_id: dict[str, LoadedScenario] = {}
-    for selector in selectors:
-        for item in _fitting(selector, model_id):
-            other = by_id.setdefault(item.scenario.id, item)
-            if other.path != item.path:
-                raise InputError(
-                    f"two scenarios have the id {item.scenario.id!r}: {other.path} and {item.path}",
-                    hint="give one of them another id, or select only one",
-                )
-    return tuple(scenario for id_ in sorted(by_id) for scenario in by_id[id_].runnable)
+    from faultclock.load.scenario import each_once
+
+    fitting = (item for selector in selectors for item in _fitting(selector, model_id))
+    return tuple(scenario for item in each_once(fitting) for scenario in item.runnable)
 
 
 def _fitting(selector: str, model_id: str) -> tuple[LoadedScenario, ...]:

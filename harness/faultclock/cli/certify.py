@@ -107,8 +107,7 @@ def command(
 ) -> int:
     """Certify that a subject conforms to an error model, if it does."""
     require_certify()
-    outputs = Outputs(reports=reports)
-    outputs.check()
+    outputs = Outputs(reports=reports).check()
     started_s = time.perf_counter()
     with outputs.keeping_stdout():
         request = _request(

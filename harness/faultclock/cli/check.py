@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from datetime import date
 
     from faultclock.cli.gating import Gate
+    from faultclock.cli.places import Places
     from faultclock.cli.progress import Advance
     from faultclock.model.error_model.error_model import ErrorModel
     from faultclock.model.report.checkup import CheckUp
@@ -163,7 +164,7 @@ def command(
             "--brief and --all cannot be given together",
             hint="--brief shows one problem in full, --all every one",
         )
-    from faultclock.cli.outputs import places_of
+    from faultclock.cli.places import places_of
 
     places = places_of({"json": json, "html": html})
     gate = gate_of(known, today)
@@ -181,12 +182,7 @@ def command(
         proved=bool(places.of),
         quiet=quiet,
     )
-    if places.of:
-        # Imported here: whoever wants no report should not load the templates.
-        from faultclock.render.checkup_html import checkup_page
-        from faultclock.render.json_text import canonical_json
-
-        places.write(checkup, json=canonical_json, html=checkup_page)
+    _write(checkup, places)
     from faultclock.render.checkup_text import checkup_lines
 
     lines = checkup_lines(
@@ -202,10 +198,9 @@ def command(
         say(Span(text=line.text, style=_STYLES.get(line.style, "")), out=out)
     from faultclock.render.gate import gate_lines
 
-    for text in gate_lines(checkup.report, known=False):
+    written = (f"written: {place}" for place in places.files)
+    for text in (*gate_lines(checkup.report, known=False), *written):
         say(text, out=out)
-    for place in places.files:
-        say(f"written: {place}", out=out)
     return exit_code_of_checkup(checkup, fail_on)
 
 
@@ -324,6 +319,15 @@ def watched(model: ErrorModel, planned: int, *, quiet: bool) -> Iterator[_Told]:
             return stack.enter_context(bar(total, quiet=quiet, doing=doing))
 
         yield _Told(model=model, advance=begin("running", planned), begin=begin, quiet=quiet)
+
+
+def _write(checkup: CheckUp, places: Places) -> None:
+    if not places.of:
+        return
+    from faultclock.render.checkup_html import checkup_page
+    from faultclock.render.json_text import canonical_json
+
+    places.write(checkup, json=canonical_json, html=checkup_page)
 
 
 def _again(context: click.Context) -> str:

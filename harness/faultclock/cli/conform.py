@@ -47,7 +47,7 @@ not every one was met, or none can be expressed.
 def command(vectors: str, subject: str, json: str | None, quiet: bool) -> int:
     """Put a retry table of others to a subject, and say which rows it reproduces."""
     from faultclock.cli.finding_text import columns
-    from faultclock.cli.outputs import places_of
+    from faultclock.cli.places import places_of
     from faultclock.cli.preparing import prepared
     from faultclock.cli.progress import bar
     from faultclock.load.vectors import load_vectors

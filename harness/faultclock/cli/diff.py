@@ -36,7 +36,7 @@ def command(before: str, after: str, json_: str | None, quiet: bool) -> int:
     """Compare two reports: what got better, and what got worse."""
     if before == after == _STDOUT:
         raise InputError("standard input can be only one of the two reports")
-    from faultclock.cli.outputs import places_of
+    from faultclock.cli.places import places_of
     from faultclock.cli.stored import stored_report
     from faultclock.history.gate.diff import difference
     from faultclock.render.diff_text import diff_lines

@@ -45,7 +45,7 @@ that is no census or that of another error model or version of Faultclock;
 def command(old: str, new: str, json: str | None, html: str | None, quiet: bool) -> int:
     """Show only what changed from one census of clients to another."""
     from faultclock.cli.finding_text import columns
-    from faultclock.cli.outputs import places_of
+    from faultclock.cli.places import places_of
     from faultclock.profile.census_drift import drift
     from faultclock.render.drift import drift_lines, drift_page
     from faultclock.render.json_text import canonical_json

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from faultclock.cli.exits import INCONCLUSIVE, OK
-from faultclock.cli.say import Span, machine, say
+from faultclock.cli.say import machine, say
 
 if TYPE_CHECKING:
     from faultclock.history.findings import History
@@ -89,4 +89,4 @@ def _tell(history: History, file: str, *, filtered: bool) -> None:
     from faultclock.cli.history_text import lines_of
 
     for line in lines_of(history, file, filtered=filtered):
-        say(Span(text=line.text, style=line.style))
+        say(line)

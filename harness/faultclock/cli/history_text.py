@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from msgspec import Struct
-
 from faultclock.cli.options import DEFAULT_MODEL
+from faultclock.cli.say import Span
 from faultclock.history.findings import (
     UNSTEADY,
     DeterminismBug,
@@ -29,14 +28,7 @@ _FLIPS_MOST = 40
 _SESSIONS_MOST = 30
 
 
-class Line(Struct, frozen=True, kw_only=True):
-    """One line, and its style for `say`."""
-
-    text: str
-    style: str = ""
-
-
-def lines_of(history: History, file: str, *, filtered: bool = False) -> Iterator[Line]:
+def lines_of(history: History, file: str, *, filtered: bool = False) -> Iterator[Span]:
     """Yield what a history says.
 
     Args:
@@ -45,23 +37,23 @@ def lines_of(history: History, file: str, *, filtered: bool = False) -> Iterator
     """
     if not history.sessions:
         what = "no session of that is in it" if filtered else "no session is in it yet"
-        yield Line(text=f"{file}: {what}")
+        yield Span(text=f"{file}: {what}")
         return
     runs = sum(session.runs for session in history.sessions)
-    yield Line(
+    yield Span(
         text=f"{file}: {count(len(history.sessions), 'session')}, {count(runs, 'run')}",
         style="bold",
     )
     for lines in (_sessions(history), _bugs(history), _flaky(history), _flips(history)):
-        yield Line(text="")
+        yield Span(text="")
         yield from lines
 
 
-def _sessions(history: History) -> Iterator[Line]:
+def _sessions(history: History) -> Iterator[Span]:
     shown = history.sessions[-_SESSIONS_MOST:]
     if len(shown) < len(history.sessions):
         earlier = len(history.sessions) - len(shown)
-        yield Line(text=f"{count(earlier, 'earlier session')} not shown; --json has them")
+        yield Span(text=f"{count(earlier, 'earlier session')} not shown; --json has them")
     rows = [_HEADINGS, *(_session_cells(session) for session in shown)]
     yield from _columns(rows)
 
@@ -78,20 +70,20 @@ def _session_cells(session: SessionLine) -> tuple[str, ...]:
     )
 
 
-def _bugs(history: History) -> Iterator[Line]:
+def _bugs(history: History) -> Iterator[Span]:
     if not history.bugs:
-        yield Line(text="Determinism bugs: none.", style="green")
+        yield Span(text="Determinism bugs: none.", style="green")
         return
-    yield Line(
+    yield Span(
         text=f"Determinism bugs ({len(history.bugs)}): faults of Faultclock, or something real"
         " that got into a run. What these runs say of the subject proves nothing.",
         style="magenta bold",
     )
     for bug in history.bugs:
-        yield Line(text=f"  {_where(bug)}", style="magenta")
+        yield Span(text=f"  {_where(bug)}", style="magenta")
         for text in _BUG_WORDS[bug.kind](bug):
-            yield Line(text=f"      {text}")
-    yield Line(
+            yield Span(text=f"      {text}")
+    yield Span(
         text="  The usual causes: a module that the subject's file imports was edited (only the"
         " file itself is compared), state that a binding with `inline` keeps, time or chance that"
         " C code asks of the system. Please report what is none of these.",
@@ -125,51 +117,51 @@ def _not_twice(bug: DeterminismBug) -> Iterator[str]:
 _BUG_WORDS = {"traces": _traces_differ, "verdicts": _verdicts_differ, "unsteady": _not_twice}
 
 
-def _flaky(history: History) -> Iterator[Line]:
+def _flaky(history: History) -> Iterator[Span]:
     current = [item for item in history.flaky if item.is_current]
     past = len(history.flaky) - len(current)
     if not current:
-        yield Line(text="Flaky subjects: none.", style="green")
+        yield Span(text="Flaky subjects: none.", style="green")
     else:
-        yield Line(
+        yield Span(
             text=f"Flaky subjects ({len(current)}): each run by itself is always the same, but"
             " some seeds or orders fail and others do not.",
             style="red bold",
         )
     for item in current:
-        yield Line(text=f"  {_where(item)}", style="red")
-        yield Line(
+        yield Span(text=f"  {_where(item)}", style="red")
+        yield Span(
             text=f"      fails in {item.failing:,} of {count(item.runs, 'different run')}"
             f" ({item.passing:,} pass), by {item.model}"
         )
-        yield Line(text=f"      first: {_ref(item.first)}{_fingerprints(item.first)}")
+        yield Span(text=f"      first: {_ref(item.first)}{_fingerprints(item.first)}")
         model = "" if item.model == DEFAULT_MODEL else f" --model {item.model}"
-        yield Line(text=f"      again: faultclock replay {token_of(item.coordinates)}{model}")
+        yield Span(text=f"      again: faultclock replay {token_of(item.coordinates)}{model}")
         if item.subject not in shipped_ids():
-            yield Line(text=f"      (with --subject and the file of {item.subject})")
+            yield Span(text=f"      (with --subject and the file of {item.subject})")
     if past:
-        yield Line(text=f"  {past} more before something changed; --json has them")
+        yield Span(text=f"  {past} more before something changed; --json has them")
 
 
-def _flips(history: History) -> Iterator[Line]:
+def _flips(history: History) -> Iterator[Span]:
     if not history.flips:
-        yield Line(text="Verdict flips: none.", style="green")
+        yield Span(text="Verdict flips: none.", style="green")
         return
-    yield Line(
+    yield Span(
         text=f"Verdict flips ({len(history.flips)}): verdicts that changed from one session to the"
         " next.",
         style="yellow bold",
     )
     shown = history.flips[-_FLIPS_MOST:]
     if len(shown) < len(history.flips):
-        yield Line(text=f"  {len(history.flips) - len(shown)} earlier ones; --json has them")
+        yield Span(text=f"  {len(history.flips) - len(shown)} earlier ones; --json has them")
     for flip in shown:
-        yield Line(
+        yield Span(
             text=f"  {_where(flip)}: {_word(flip.was)} in session {flip.before},"
             f" {_word(flip.now)} in session {flip.after}",
             style="yellow",
         )
-        yield Line(text=f"      {_cause(flip)}")
+        yield Span(text=f"      {_cause(flip)}")
 
 
 def _cause(flip: Flip) -> str:
@@ -204,11 +196,11 @@ def _word(verdict: str) -> str:
     return "not the same twice" if verdict == UNSTEADY else LOOKS[Verdict(verdict)].word
 
 
-def _columns(rows: Sequence[tuple[str, ...]]) -> Iterator[Line]:
+def _columns(rows: Sequence[tuple[str, ...]]) -> Iterator[Span]:
     widths = [max(len(row[column]) for row in rows) for column in range(len(_HEADINGS) - 1)]
     for place, row in enumerate(rows):
         cells = [
             cell.rjust(width) if heading in ("no", "runs") else cell.ljust(width)
             for cell, width, heading in zip(row, widths, _HEADINGS, strict=False)
         ]
-        yield Line(text="  ".join([*cells, row[-1]]).rstrip(), style="" if place else "bold")
+        yield Span(text="  ".join([*cells, row[-1]]).rstrip(), style="" if place else "bold")

@@ -269,15 +269,7 @@ def _report(imported: list[Imported], output: str) -> dict[str, Any]:
                 "format": one.format,
                 "exchanges": one.exchanges,
                 "left_out": one.left_out,
-                "scenarios": [
-                    {
-                        "path": str(Path(output, f"{written.slug}.yaml")),
-                        "id": written.scenario.id,
-                        "title": written.scenario.title,
-                        "exchanges": written.exchanges,
-                    }
-                    for written in one.scenarios
-                ],
+                "scenarios": scenario_rows(one, output),
                 "oddities": [
                     {
                         "kind": str(oddity.kind),
@@ -291,6 +283,19 @@ def _report(imported: list[Imported], output: str) -> dict[str, Any]:
             for one in imported
         ]
     }
+
+
+def scenario_rows(imported: Imported, output: str) -> list[dict[str, Any]]:
+    """Return what a report says of the scenarios of one recording."""
+    return [
+        {
+            "path": str(Path(output, f"{written.slug}.yaml")),
+            "id": written.scenario.id,
+            "title": written.scenario.title,
+            "exchanges": written.exchanges,
+        }
+        for written in imported.scenarios
+    ]
 
 
 def _counted(number: int, what: str) -> str:

@@ -16,7 +16,7 @@ from faultclock.cli.target_options import subject_options
 from faultclock.errors import InputError
 
 if TYPE_CHECKING:
-    from faultclock.cli.outputs import Places
+    from faultclock.cli.places import Places
     from faultclock.model.report.inferred import RetryProfile
     from faultclock.profile.infer.profile import Inferred
 
@@ -112,7 +112,7 @@ def command(
 
 def _places(output: str | None, json: str | None, html: str | None) -> Places:
     """Return where each form goes, checked before anything runs."""
-    from faultclock.cli.outputs import places_of
+    from faultclock.cli.places import places_of
     from faultclock.load.files import make_output_folder
 
     places = {form: place for form, place in (("json", json), ("html", html)) if place}

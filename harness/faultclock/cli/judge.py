@@ -63,8 +63,7 @@ def command(
     quiet: bool,
 ) -> int:
     """Judge traces that were stored, by any error model, without running anything."""
-    outputs = Outputs(reports=reports)
-    outputs.check()
+    outputs = Outputs(reports=reports).check()
     chosen = parse_readings(readings)
     started_s = time.perf_counter()
     if complete and map_ is None:

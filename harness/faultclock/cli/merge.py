@@ -47,8 +47,7 @@ def command(
     quiet: bool,
 ) -> int:
     """Join the reports of the parts of a run."""
-    outputs = Outputs(reports=reports)
-    outputs.check()
+    outputs = Outputs(reports=reports).check()
     gate = gate_of(baseline, today)
     started_s = time.perf_counter()
     from faultclock.cli.stored import stored_report

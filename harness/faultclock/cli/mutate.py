@@ -23,7 +23,7 @@ from faultclock.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from faultclock.cli.outputs import Places
+    from faultclock.cli.places import Places
     from faultclock.kills.search import SearchRequest
     from faultclock.kills.trial import Played
     from faultclock.model.report.finding import PassedOver
@@ -97,7 +97,7 @@ def command(
     A subject that keeps every rule is changed in one thing at a time, and judged again. The result
     names each rule with the mutants that break it, and first the rules that no mutant breaks.
     """
-    from faultclock.cli.outputs import places_of
+    from faultclock.cli.places import places_of
 
     places = places_of({"html": html, "json": json})
     chosen = parse_readings(readings)

@@ -257,6 +257,8 @@ def _tell_files(imported: Imported, cassette: str, output: str) -> None:
 def _report(
     recorded: Recorded, imported: Imported, cassette: str, program: tuple[str, ...], output: str
 ) -> dict[str, Any]:
+    from faultclock.cli.import_ import scenario_rows
+
     return {
         "program": {
             "name": os.path.basename(program[0]),  # noqa: PTH119 - arguments may hold secrets
@@ -270,15 +272,7 @@ def _report(
         "processes": len({take.process for take in recorded.takes}),
         "lost": recorded.broken,
         "troubles": list(recorded.troubles),
-        "scenarios": [
-            {
-                "path": str(Path(output, f"{written.slug}.yaml")),
-                "id": written.scenario.id,
-                "title": written.scenario.title,
-                "exchanges": written.exchanges,
-            }
-            for written in imported.scenarios
-        ],
+        "scenarios": scenario_rows(imported, output),
         "oddities": [
             {"kind": str(oddity.kind), "line": oddity.place.line, "message": oddity.message}
             for oddity in imported.oddities

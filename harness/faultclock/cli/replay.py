@@ -89,8 +89,7 @@ def command(
     from faultclock.cli.outputs import Outputs
     from faultclock.model.report.token import is_token
 
-    outputs = Outputs(trace_dir=trace_dir)
-    outputs.check()
+    outputs = Outputs(trace_dir=trace_dir).check()
     token = is_token(what) and not _is_there(what)
     if report is None and not token:
         only = (

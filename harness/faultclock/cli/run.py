@@ -162,7 +162,7 @@ def command(
     Each run is one scenario and one seed in a simulated world of its own. The result is a table
     here and, on demand, a report with a timeline and the evidence of every finding.
     """
-    outputs = _outputs(reports, trace_dir)
+    outputs = Outputs(reports=reports, trace_dir=trace_dir).check()
     _check_last_failed(last_failed=last_failed, shard=shard)
     gate, kept = gate_of(baseline, today), _kept(history)
     with outputs.keeping_stdout():
@@ -200,12 +200,6 @@ def command(
         said = f"  kept: session {kept.write(chosen.request)} of {history}"
         say(said, err=outputs.takes_stdout)
     return code
-
-
-def _outputs(reports: dict[str, str], trace_dir: str | None) -> Outputs:
-    outputs = Outputs(reports=reports, trace_dir=trace_dir)
-    outputs.check()
-    return outputs
 
 
 def _kept(path: str | None) -> KeptRuns | None:

@@ -17,21 +17,16 @@ FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 GROUPINGS = ("scenario", "check", "exception", "cause")
 
 
-def choosing_options(function: FunctionT) -> FunctionT:
-    """Add `--exclude`, `--fail-fast` and `--last-failed`."""
-    for option in reversed(_CHOOSING):
-        function = option(function)
-    return function
+def _in_order(*options: Callable[[FunctionT], FunctionT]) -> Callable[[FunctionT], FunctionT]:
+    def add(function: FunctionT) -> FunctionT:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return add
 
 
-def table_options(function: FunctionT) -> FunctionT:
-    """Add `--group-by` and `--quiet`."""
-    for option in reversed(_TABLE):
-        function = option(function)
-    return function
-
-
-_CHOOSING = (
+choosing_options = _in_order(
     click.option(
         "--exclude",
         multiple=True,
@@ -53,7 +48,7 @@ _CHOOSING = (
         "it. If no failure is recorded, run everything that is selected.",
     ),
 )
-_TABLE = (
+table_options = _in_order(
     click.option(
         "--group-by",
         type=click.Choice(GROUPINGS),

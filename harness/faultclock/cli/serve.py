@@ -112,8 +112,7 @@ def command(
     quiet: bool,
 ) -> int:
     """Serve a scenario's provider on a real socket, to a program of any language."""
-    outputs = Outputs(reports=reports)
-    outputs.check()
+    outputs = Outputs(reports=reports).check()
     if reply_from_stdout and not program:
         raise click.UsageError("--reply-from-stdout goes with a COMMAND after --")
     judges = bool(program or model or reports)

@@ -12,11 +12,11 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from faultclock.load.requirement_set import model_digest
 from faultclock.model.report.session import (
     SessionCommand,
     SessionScenario,
     SessionSettings,
-    digest_of,
 )
 from faultclock.model.scenario.scenario import Scenario, scenario_digest
 
@@ -58,7 +58,7 @@ def session_settings(
         build=_build(),
         model=model.id,
         model_revision=model.revision,
-        model_digest=digest_of(model.model_dump(mode="json")),
+        model_digest=model_digest(model),
         readings=dict(sorted(readings.items())),
         seed=seed,
         runs=runs,

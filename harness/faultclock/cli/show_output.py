@@ -26,12 +26,12 @@ def showing_output(store: Store | None) -> Store:
     """Return what stores a trace as `store` does, and prints the output that was noted of it."""
 
     def show(trace: Trace) -> str | None:
+        from faultclock.model.cells import named
         from faultclock.render.notes_text import output_text
         from faultclock.render.wording import count
 
         header, notes = trace.header, trace.notes
-        variant = header.scenario.variant
-        name = header.scenario.id if variant is None else f"{header.scenario.id} [{variant}]"
+        name = named(header.scenario.id, header.scenario.variant)
         lines = [output_text(line) for line in notes.output] if notes is not None else []
         if notes is not None and notes.output_cut:
             lines.append(f"{count(notes.output_cut, 'line')} left out")

@@ -189,20 +189,6 @@ def move_aside(path: str | os.PathLike[str]) -> Path:
     return Path(target)
 
 
-@contextmanager
-def writing(connection: sqlite3.Connection) -> Iterator[None]:
-    """Make one transaction of what is written inside: all of it, or none."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        # A full disk may have rolled it back already.
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
-
-
 #: What to do about a file that cannot be used; the command is in `cli/history.py`.
 _ASIDE = (
     "`faultclock history FILE --move-aside` keeps it under another name, and the next run begins"

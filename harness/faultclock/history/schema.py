@@ -8,7 +8,8 @@ Faultclock, and one of a later version is refused in words.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from faultclock.errors import InputError
 
@@ -133,13 +134,20 @@ def bring_up_to_date(
     if _taken(connection, shown, len(steps)) == len(steps):
         return
     # Looked at again with the file reserved: two processes may meet in a new file.
-    connection.execute("BEGIN IMMEDIATE")
-    try:
+    with writing(connection):
         for step in steps[_taken(connection, shown, len(steps)) :]:
             for statement in step:
                 connection.execute(statement)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {len(steps)}")
+
+
+@contextmanager
+def writing(connection: sqlite3.Connection) -> Iterator[None]:
+    """Make one transaction of what is written inside: all of it, or none."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
         connection.execute("COMMIT")
     except BaseException:
         # A full disk may have rolled it back already.

@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 
 from faultclock.errors import InputError, InternalError
-from faultclock.history.file import reading, sound, told, writing
+from faultclock.history.file import reading, sound, told
 from faultclock.history.rows import RunRows
+from faultclock.history.schema import writing
 from faultclock.model.report.exploration import Reached, Tried
 from faultclock.model.report.session import SessionSettings
 

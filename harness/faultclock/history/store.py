@@ -14,9 +14,10 @@ from typing import Self
 
 from faultclock.errors import InputError
 from faultclock.history.differences import differences
-from faultclock.history.file import WAIT_S, opened_to_write, reading, sound, told, writing
+from faultclock.history.file import WAIT_S, opened_to_write, reading, sound, told
 from faultclock.history.rows import RunRows
 from faultclock.history.scenarios import settings_of, write_settings
+from faultclock.history.schema import writing
 from faultclock.history.session import Session, time_text
 from faultclock.model.report.exploration import Reached, Tried
 from faultclock.model.report.session import SessionSettings

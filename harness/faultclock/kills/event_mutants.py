@@ -5,7 +5,6 @@ They need nothing but the traces, so they are made for any subject and any model
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
@@ -27,7 +26,7 @@ from faultclock.kills.event_edits import (
 )
 from faultclock.kills.mutant import Mutant
 from faultclock.kills.told_edits import Told, members, results_told
-from faultclock.kills.values import LEAK, OTHER_TEXT, Path, leaves, others
+from faultclock.kills.values import LEAK, OTHER_TEXT, Path, digest, leaves, others
 from faultclock.model.scenario.scenario import Scenario
 from faultclock.model.trace.trace import Trace, TraceEvent
 
@@ -112,7 +111,7 @@ def _told(traces: Sequence[Trace]) -> tuple[Mutant, ...]:
             edits[f"says {_shown(new)} as {place}"] = Told(path=path, new=new)
     return tuple(
         Mutant(
-            id=f"tool result: {does} {_digest(does)}",
+            id=f"tool result: {does} {digest(does)[:4]}",
             family="event",
             group="tool result",
             does=f"{does} in the result of a tool, for the model",
@@ -167,7 +166,7 @@ def _of(said: Said, group: _Group, names: list[str]) -> Iterator[Mutant]:
         for new in _new_values(path, values, said, names):
             shown = _shown(new)
             does = f"says {shown} as {place} of {title}"
-            short = shown if not shown.endswith('…"') else f"{shown} {_digest(new)}"
+            short = shown if not shown.endswith('…"') else f"{shown} {digest(new)[:4]}"
             yield mutant(f"set {place} to {short}", does, Set(of=said, path=path, new=new))
         if any(isinstance(item, int) and not isinstance(item, bool) for item in values):
             for by, words in _SUMS.items():
@@ -186,11 +185,6 @@ def _new_values(path: Path, values: list[Any], said: Said, names: list[str]) -> 
         )
     is_message = bool(_MESSAGES & {*map(str, path)})
     yield from others(values, is_message=is_message)
-
-
-def _digest(value: str) -> str:
-    """Return what tells a text that is cut from others, in four characters."""
-    return hashlib.sha256(value.encode("utf-8", "surrogatepass")).hexdigest()[:4]
 
 
 def _shown(value: Any) -> str:

@@ -6,7 +6,6 @@ depend on how many workers there are, so the result does not either.
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from contextlib import closing
@@ -20,6 +19,7 @@ from faultclock.kills.mutant import Mutant
 from faultclock.kills.shipped import shipped_mutants
 from faultclock.kills.step_mutants import step_mutants, steps_taken
 from faultclock.kills.trial import Played, Trial, play, try_mutant
+from faultclock.kills.values import digest
 from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.report.kill_matrix import Rule
 from faultclock.model.scenario.scenario import Scenario
@@ -103,19 +103,15 @@ def drawn(mutants: Sequence[Mutant], limit: int | None) -> tuple[Mutant, ...]:
     if limit is None or limit >= len(mutants):
         return tuple(mutants)
     groups: dict[tuple[str, str], list[Mutant]] = {}
-    for mutant in sorted(mutants, key=lambda item: _lot(item.id)):
+    for mutant in sorted(mutants, key=lambda item: digest(item.id)):
         groups.setdefault((mutant.family, mutant.group), []).append(mutant)
     turns = sorted(
-        (place, _lot(mutant.id), mutant.id)
+        (place, digest(mutant.id), mutant.id)
         for group in groups.values()
         for place, mutant in enumerate(group)
     )
     chosen = {id_ for _, _, id_ in turns[:limit]}
     return tuple(mutant for mutant in mutants if mutant.id in chosen)
-
-
-def _lot(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def search(
@@ -270,7 +266,7 @@ class _Bench:
             key=lambda item: (
                 item.scenario.id != mutant.shown_by,
                 -len(alive & item.kept),
-                _lot(f"{mutant.id} {item.scenario.id}"),
+                digest(f"{mutant.id} {item.scenario.id}"),
             ),
         )
 

@@ -6,7 +6,6 @@ whether they are there, and not what they say.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -15,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from faultclock.kills.event_edits import sealed_again
-from faultclock.kills.values import OTHER_TEXT, Path, leaves, value_at, with_value, without
+from faultclock.kills.values import OTHER_TEXT, Path, digest, leaves, value_at, with_value, without
 from faultclock.model.secrets import without_secrets
 from faultclock.model.trace.trace import Trace
 
@@ -80,7 +79,7 @@ class Told(Struct, frozen=True, kw_only=True):
             return message
         new = self._text(text)
         new = without_secrets(new)
-        return {**message, "content": new, "content_sha256": _sha256(new)}
+        return {**message, "content": new, "content_sha256": digest(new)}
 
     def _text(self, text: str) -> str:
         if not self.path:
@@ -100,9 +99,5 @@ class Told(Struct, frozen=True, kw_only=True):
 def _asked(payload: Mapping[str, Any], told: list[Mapping[str, Any]]) -> dict[str, Any]:
     # The bytes of such a request are not known; those of two that differ differ, too.
     marks = "".join(message["content_sha256"] for message in told)
-    digests = {name: _sha256(payload[name] + marks) for name in _DIGESTS if name in payload}
+    digests = {name: digest(payload[name] + marks) for name in _DIGESTS if name in payload}
     return {**payload, "messages": told, **digests}
-
-
-def _sha256(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -94,3 +95,8 @@ def without(value: Any, path: Path) -> Any:
     if not isinstance(holder, Mapping) or name not in holder:
         return value
     return with_value(value, tuple(above), {key: holder[key] for key in holder if key != name})
+
+
+def digest(text: str) -> str:
+    """Return the SHA-256 (hex) of a text, which may hold half a character."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -27,6 +27,7 @@ from faultclock.load.baseline_layout import (
     layout_of,
 )
 from faultclock.load.located.words import plain_value
+from faultclock.load.scenario_file import OwnDumper
 from faultclock.model.report.gate import Baseline, Deviation
 
 #: Nothing is wrapped: a line that is longer than others is easier to merge than one in pieces.
@@ -105,18 +106,8 @@ def _checked(text: str, wanted: Baseline) -> str:
 # ---------------------------------------------------------------------- new entries
 
 
-class _Writer(yaml.SafeDumper):
+class _Writer(OwnDumper):
     """Writes plain texts where YAML 1.1 and 1.2 both read a text, and single quotes elsewhere."""
-
-    def ignore_aliases(self, data: Any) -> bool:
-        """Write every value out: two entries with one day are not one value in two places."""
-        del data
-        return True
-
-    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
-        """Indent lists below their key."""
-        del indentless
-        super().increase_indent(flow, False)
 
 
 def _text_node(writer: yaml.SafeDumper, text: str) -> yaml.ScalarNode:

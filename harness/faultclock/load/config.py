@@ -10,13 +10,12 @@ import os
 from pathlib import Path
 
 from faultclock.load.located.tree import Mapping, Place, refused, to_data
-from faultclock.load.resources import scenarios_root
+from faultclock.load.resources import YAML_SUFFIXES, scenarios_root
 from faultclock.load.yaml_file import Document, read_bytes
 from faultclock.model.config import Config
 
 FILE_NAME = "pyproject.toml"
 _TABLE = "faultclock"
-_YAML_SUFFIXES = (".yaml", ".yml")
 
 
 def find_config(start: str | os.PathLike[str]) -> tuple[Config, Path] | None:
@@ -101,7 +100,7 @@ def _names_a_file(spec: str) -> bool:
 
 
 def _is_model_file(name: str) -> bool:
-    return name.endswith(_YAML_SUFFIXES) or "/" in name
+    return name.endswith(YAML_SUFFIXES) or "/" in name
 
 
 def _is_path(root: Path, selector: str) -> bool:
@@ -112,4 +111,4 @@ def _is_path(root: Path, selector: str) -> bool:
         if (shipped / name).is_dir() or (shipped / f"{name}.yaml").is_file():
             return False
     # A missing file is reported by its path.
-    return name.endswith(_YAML_SUFFIXES) or (root / name).exists()
+    return name.endswith(YAML_SUFFIXES) or (root / name).exists()

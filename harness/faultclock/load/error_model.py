@@ -7,27 +7,24 @@ held to the same rules as one without switches.
 from __future__ import annotations
 
 import copy
-import os
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
 from faultclock.errors import Problem, SourceError, UnknownNameError
 from faultclock.load.known_keys import Location
-from faultclock.load.resources import error_models_root
+from faultclock.load.resources import error_models_root, file_of, ids_in
 from faultclock.load.yaml_file import Document, read_document
 from faultclock.model.error_model.error_model import ErrorModel, Switch
 
-_SUFFIXES = (".yaml", ".yml")
 _SWITCHES = TypeAdapter(tuple[Switch, ...])
 
 
 def model_ids() -> tuple[str, ...]:
     """Return the ids of the shipped error models, sorted."""
-    return tuple(sorted(path.stem for path in error_models_root().glob("*.yaml")))
+    return ids_in(error_models_root())
 
 
 def load_error_model(id_or_path: str, readings: Mapping[str, str] | None = None) -> ErrorModel:
@@ -45,13 +42,13 @@ def load_error_model(id_or_path: str, readings: Mapping[str, str] | None = None)
     chosen = readings or {}
     if id_or_path in model_ids():
         return _shipped(id_or_path, tuple(sorted(chosen.items())))
-    return _loaded(read_document(_path_of(id_or_path)), chosen)
+    return _loaded(_document_of(id_or_path), chosen)
 
 
 @cache
 def _shipped(id_: str, readings: tuple[tuple[str, str], ...]) -> ErrorModel:
     """Return a model that comes with Faultclock: what is installed stays as it is."""
-    return _loaded(read_document(_path_of(id_)), dict(readings))
+    return _loaded(_document_of(id_), dict(readings))
 
 
 def _loaded(document: Document, readings: Mapping[str, str]) -> ErrorModel:
@@ -70,7 +67,7 @@ def check_error_model(id_or_path: str) -> ErrorModel:
         HarnessError: as `load_error_model` does; or an option changes nothing, or a rule speaks of
             events that there are not.
     """
-    document = read_document(_path_of(id_or_path))
+    document = _document_of(id_or_path)
     model = _loaded(document, {})
     problems: list[Problem] = []
     for switch_index, switch in enumerate(model.switches):
@@ -95,13 +92,8 @@ def check_error_model(id_or_path: str) -> ErrorModel:
     return model
 
 
-def _path_of(id_or_path: str) -> str | os.PathLike[str]:
-    shipped = model_ids()
-    if id_or_path in shipped:
-        return error_models_root() / f"{id_or_path}.yaml"
-    if id_or_path.endswith(_SUFFIXES) or Path(id_or_path).is_file():
-        return id_or_path
-    raise UnknownNameError("error model", id_or_path, shipped)
+def _document_of(id_or_path: str) -> Document:
+    return read_document(file_of("error model", id_or_path, error_models_root()))
 
 
 def _switches(document: Document) -> tuple[Switch, ...] | None:

@@ -9,7 +9,7 @@ named like a family.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Set
+from collections.abc import Iterable, Iterator, Set
 from contextlib import suppress
 from fnmatch import fnmatchcase
 from functools import cache
@@ -20,7 +20,7 @@ from msgspec import Struct
 from faultclock.errors import InputError, Problem, SourceError, UnknownNameError
 from faultclock.load.matrix import Crossing, expand
 from faultclock.load.payloads import dialect_names, load_payloads
-from faultclock.load.resources import scenarios_root
+from faultclock.load.resources import YAML_SUFFIXES, scenarios_root
 from faultclock.load.scenario_names import unknown_names
 from faultclock.load.services import wrong_services
 from faultclock.load.vary import explored_wrongly
@@ -31,7 +31,6 @@ from faultclock.model.scenario.scenario import SECTIONS, BaseScenario, Scenario,
 
 #: Sections whose problem carries a hint in a file for a tool, a store or an extension.
 _HINTED = ("cancels", "crash_everywhere", "crashes", "interactors", "session", "store", "tools")
-_SUFFIXES = (".yaml", ".yml")
 _ROOT_NAME = "scenarios"
 
 
@@ -123,11 +122,19 @@ def find_scenarios(selectors: tuple[str, ...] = ()) -> tuple[LoadedScenario, ...
     for selector in selectors or ("*",):
         for path in _select(selector, shipped):
             paths.setdefault(os.path.realpath(path), path)
-    loaded = _load_all(tuple(paths.values()))
+    return each_once(_load_all(tuple(paths.values())))
+
+
+def each_once(loaded: Iterable[LoadedScenario]) -> tuple[LoadedScenario, ...]:
+    """Return each scenario once, sorted by id.
+
+    Raises:
+        InputError: two files have the same id.
+    """
     by_id: dict[str, LoadedScenario] = {}
     for item in loaded:
         other = by_id.setdefault(item.scenario.id, item)
-        if other is not item:
+        if other.path != item.path:
             raise InputError(
                 f"two scenarios have the id {item.scenario.id!r}: {other.path} and {item.path}",
                 hint="give one of them another id, or select only one",
@@ -168,7 +175,7 @@ def _yaml_files(folder: Path) -> Iterator[str]:
                 if entry.is_dir():
                     if not entry.is_symlink():
                         folders.append(entry.path)
-                elif entry.name.endswith(_SUFFIXES) and entry.is_file():
+                elif entry.name.endswith(YAML_SUFFIXES) and entry.is_file():
                     yield entry.path[start:]
 
 
@@ -264,7 +271,7 @@ def _select(selector: str, shipped: dict[str, str]) -> tuple[str, ...]:
         if not found:
             raise InputError(f"{selector}: no .yaml file lies below this folder")
         return found
-    if path.suffix in _SUFFIXES:
+    if path.suffix in YAML_SUFFIXES:
         # A missing file is reported by the reader, with its path.
         return (selector,)
     if nameable and path.is_file():

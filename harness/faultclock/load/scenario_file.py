@@ -24,8 +24,8 @@ _WIDTH = 96
 _NOT_SHOWN = re.compile(r"[^\x20-\x7e\xa1-\u1fff\u2030-\ud7ff\uf900-\ufffd]+")
 
 
-class _Dumper(yaml.SafeDumper):
-    """Writes no anchors, and no text that could be read as something else."""
+class OwnDumper(yaml.SafeDumper):
+    """Writes no anchors, and lists as the shipped scenarios have them."""
 
     def ignore_aliases(self, data: Any) -> bool:
         """Write every value out."""
@@ -33,9 +33,13 @@ class _Dumper(yaml.SafeDumper):
         return True
 
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
-        """Indent lists below their key, as the shipped scenarios do."""
+        """Indent lists below their key."""
         del indentless
         super().increase_indent(flow, False)
+
+
+class _Dumper(OwnDumper):
+    """Writes no text that could be read as something else."""
 
 
 def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:

@@ -38,73 +38,39 @@ from faultclock.model.trace.trace import TraceFooter, TraceHeader
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
-def scenario_schema() -> str:
-    """Return the JSON Schema of a scenario file, newline at the end."""
-    return _schema_text(Scenario, "scenario", "Faultclock scenario")
+#: What people write: what its schema describes, the end of the schema's id, and its title.
+_BY_PEOPLE: dict[str, tuple[Any, str, str]] = {
+    "scenario": (Scenario, "scenario", "Faultclock scenario"),
+    "model": (ErrorModel, "error-model", "Faultclock error model"),
+    "map": (ForeignMap, "foreign-map", "Faultclock map of a foreign log"),
+    "services": (ServicesFile, "services", "Faultclock services"),
+    "vectors": (Vectors, "vectors", "Faultclock vectors"),
+    "baseline": (Baseline, "baseline", "Faultclock baseline"),
+    "config": (Config, "config", "Faultclock configuration"),
+    "census": (Census, "census", "Faultclock census"),
+}
+#: The same of what `--json` writes.
+_BY_US: dict[str, tuple[type[BaseModel], str]] = {
+    "checkup": (CheckUp, "Faultclock checkup"),
+    "report": (Report, "Faultclock report"),
+    "exploration": (Exploration, "Faultclock exploration"),
+    "kills": (KillMatrix, "Faultclock kill matrix"),
+    "profile": (RetryProfile, "Faultclock retry profile"),
+}
 
 
-def error_model_schema() -> str:
-    """Return the JSON Schema of an error model file, newline at the end."""
-    return _schema_text(ErrorModel, "error-model", "Faultclock error model")
+def schema_of(what: str) -> str:
+    """Return the JSON Schema of a format as `faultclock schema` names it, newline at the end."""
+    if what == "trace":
+        return _trace_text()
+    if what in _BY_US:
+        model, title = _BY_US[what]
+        return _written_text(model, what, title)
+    return _schema_text(*_BY_PEOPLE[what])
 
 
-def foreign_map_schema() -> str:
-    """Return the JSON Schema of a file that maps a foreign log, newline at the end."""
-    return _schema_text(ForeignMap, "foreign-map", "Faultclock map of a foreign log")
-
-
-def services_schema() -> str:
-    """Return the JSON Schema of a file for `--services`, newline at the end."""
-    return _schema_text(ServicesFile, "services", "Faultclock services")
-
-
-def vectors_schema() -> str:
-    """Return the JSON Schema of a table for `faultclock conform`, newline at the end."""
-    return _schema_text(Vectors, "vectors", "Faultclock vectors")
-
-
-def baseline_schema() -> str:
-    """Return the JSON Schema of a baseline file, newline at the end."""
-    return _schema_text(Baseline, "baseline", "Faultclock baseline")
-
-
-def census_schema() -> str:
-    """Return the JSON Schema of what `faultclock census --json` writes, newline at the end."""
-    return _schema_text(Census, "census", "Faultclock census")
-
-
-def kill_matrix_schema() -> str:
-    """Return the JSON Schema of what `faultclock mutate --json` writes, newline at the end."""
-    return _written_text(KillMatrix, "kills", "Faultclock kill matrix")
-
-
-def profile_schema() -> str:
-    """Return the JSON Schema of what `faultclock infer --json` writes, newline at the end."""
-    return _written_text(RetryProfile, "profile", "Faultclock retry profile")
-
-
-def config_schema() -> str:
-    """Return the JSON Schema of the table `[tool.faultclock]`, newline at the end."""
-    return _schema_text(Config, "config", "Faultclock configuration")
-
-
-def report_schema() -> str:
-    """Return the JSON Schema of what `faultclock run --json` writes, newline at the end."""
-    return _written_text(Report, "report", "Faultclock report")
-
-
-def checkup_schema() -> str:
-    """Return the JSON Schema of what `faultclock check --json` writes, newline at the end."""
-    return _written_text(CheckUp, "checkup", "Faultclock checkup")
-
-
-def exploration_schema() -> str:
-    """Return the JSON Schema of what `faultclock explore --json` writes, newline at the end."""
-    return _written_text(Exploration, "exploration", "Faultclock exploration")
-
-
-def trace_schema() -> str:
-    """Return the JSON Schema of each line of a trace file, newline at the end."""
+def _trace_text() -> str:
+    """Return the schema of each line of a trace file."""
     lines: list[tuple[str, Literal["validation"], TypeAdapter[Any]]] = [
         (name, "validation", TypeAdapter(type_))
         for name, type_ in (*event_types(), ("header", TraceHeader), ("footer", TraceFooter))

@@ -13,6 +13,7 @@ import hashlib
 import json
 import math
 import os
+import re
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -42,7 +43,19 @@ _BYTES_MAX = 1_000_000_000
 _NOTES_BYTES_MAX = 50_000_000
 _EVENT_TYPES = {"seq": int, "at_ns": int, "actor": str, "kind": str, "payload": dict}
 
+#: What a variant may be called and a file should not.
+_NO_NAME = re.compile(r"[^A-Za-z0-9=]+")
+
 ModelT = TypeVar("ModelT", bound=BaseModel)
+
+
+def stem_of(trace: Trace) -> str:
+    """Return the name that a trace is stored under, with that of its family, without a suffix."""
+    header = trace.header
+    name = header.scenario.id
+    if header.scenario.variant is not None:
+        name += "." + _NO_NAME.sub("-", header.scenario.variant)
+    return f"{name}.seed-{header.seed}"
 
 
 def write_trace(path: str | os.PathLike[str], trace: Trace) -> None:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from faultclock.errors import Problem, SourceError, UnknownNameError
+from faultclock.errors import Problem, SourceError
 from faultclock.load.payloads import dialect_names
-from faultclock.load.resources import fixtures_root
+from faultclock.load.resources import file_of, fixtures_root, ids_in
 from faultclock.load.yaml_file import read_document
 from faultclock.model.scenario.vectors import Vectors
-
-_SUFFIXES = (".yaml", ".yml")
 
 
 def vector_ids() -> tuple[str, ...]:
     """Return the ids of the shipped tables, sorted."""
-    return tuple(sorted(path.stem for path in _root().glob("*.yaml")))
+    return ids_in(_root())
 
 
 def load_vectors(id_or_path: str) -> Vectors:
@@ -29,12 +27,7 @@ def load_vectors(id_or_path: str) -> Vectors:
         InputError: the file cannot be read.
         SourceError: it is no table of vectors; every problem is in it, with its place.
     """
-    shipped = vector_ids()
-    if id_or_path not in shipped and not _is_file(id_or_path):
-        raise UnknownNameError("table of vectors", id_or_path, shipped)
-    document = read_document(
-        _root() / f"{id_or_path}.yaml" if id_or_path in shipped else id_or_path
-    )
+    document = read_document(file_of("table of vectors", id_or_path, _root()))
     vectors = document.validate(Vectors)
     problems: list[Problem] = []
     known = dialect_names()
@@ -50,10 +43,6 @@ def load_vectors(id_or_path: str) -> Vectors:
     if problems:
         raise SourceError(tuple(problems))
     return vectors
-
-
-def _is_file(name: str) -> bool:
-    return name.endswith(_SUFFIXES) or Path(name).is_file()
 
 
 def _root() -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from typing import Any
 
@@ -23,3 +24,9 @@ _ENCODER = json.JSONEncoder(
 def canonical_value(plain: Any) -> str:
     """Return JSON-able data in that spelling."""
     return _ENCODER.encode(plain)
+
+
+def digest_of(plain: Any) -> str:
+    """Return the SHA-256 (hex) of JSON-able data in that spelling; NaN, as subjects say it, too."""
+    text = json.dumps(plain, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -12,3 +12,8 @@ def cell_of(variant: str | None) -> str | None:
     if variant is None:
         return None
     return _CRASH.sub("", variant) or None
+
+
+def named(scenario: str, variant: str | None) -> str:
+    """Return the name of a scenario with its variant, as build servers and terminals show it."""
+    return scenario if variant is None else f"{scenario} [{variant}]"

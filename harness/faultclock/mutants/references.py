@@ -21,16 +21,8 @@ from faultclock.subjects.ports import ProviderRequest, Reply, ToolRequest, ToolR
 # How a class becomes a subject.
 
 
-def _agent(agent: type[Any], id_: str, title: str) -> Binding:
-    from faultclock.agents.core import DECLARES
-
-    return runtime(id=id_, title=title, declares=DECLARES, inline=True)(agent)
-
-
-def _runtime(made: type[Any], id_: str, title: str) -> Binding:
-    from faultclock.agents.stud_cli.runtime import DECLARES
-
-    return runtime(id=id_, title=title, declares=DECLARES, inline=True)(made)
+def _agent(declares: tuple[Declares, ...], agent: type[Any], id_: str, title: str) -> Binding:
+    return runtime(id=id_, title=title, declares=declares, inline=True)(agent)
 
 
 def _talking(declares: tuple[Declares, ...], call: type[Any], id_: str, title: str) -> Binding:
@@ -111,36 +103,41 @@ def _emit(subject: Any, name: str, fields: Fields) -> None:
 # The references.
 
 
+def _parts(**made: type[Any]) -> dict[str, Part]:
+    """Return parts by their names: the attribute `x_type` of their owner names the part `x`."""
+    return {name: Part(made=part, attribute=f"{name}_type") for name, part in made.items()}
+
+
+def _emitter(
+    model: str, base: type[Any], emit: Callable[[Any, str, Fields], None] = _emit, **more: Any
+) -> Reference:
+    """Return an agent that emits events, and has an error model and scenarios of its own name."""
+    from faultclock.agents.core import DECLARES
+
+    return Reference(
+        prefix=f"mini-{model}-",
+        model=model,
+        base=base,
+        bind=partial(_agent, DECLARES),
+        scenarios=f"{model}/",
+        edited=_emitting,
+        emit=emit,
+        **more,
+    )
+
+
 def _afk() -> Reference:
     from faultclock.agents.afk import AfkAgent
     from faultclock.agents.breaker import Breaker
 
-    return Reference(
-        prefix="mini-afk-",
-        model="afk",
-        base=AfkAgent,
-        bind=_agent,
-        scenarios="afk/",
-        parts={"breaker": Part(made=Breaker, attribute="breaker_type")},
-        edited=_emitting,
-        emit=_emit,
-    )
+    return _emitter("afk", AfkAgent, parts=_parts(breaker=Breaker))
 
 
 def _error_matrix() -> Reference:
     from faultclock.agents.matrix import MatrixAgent
     from faultclock.agents.matrix_programs import ProgramRunner
 
-    return Reference(
-        prefix="mini-error-matrix-",
-        model="error-matrix",
-        base=MatrixAgent,
-        bind=_agent,
-        scenarios="error-matrix/",
-        parts={"runner": Part(made=ProgramRunner, attribute="runner_type")},
-        edited=_emitting,
-        emit=_emit,
-    )
+    return _emitter("error-matrix", MatrixAgent, parts=_parts(runner=ProgramRunner))
 
 
 def _kode() -> Reference:
@@ -150,15 +147,7 @@ def _kode() -> Reference:
         own = dict(fields)
         agent.say(own.pop("channel"), name, **own)
 
-    return Reference(
-        prefix="mini-kode-sdk-",
-        model="kode-sdk",
-        base=KodeAgent,
-        bind=_agent,
-        scenarios="kode-sdk/",
-        edited=_emitting,
-        emit=emit,
-    )
+    return _emitter("kode-sdk", KodeAgent, emit)
 
 
 def _relavium() -> Reference:
@@ -168,17 +157,7 @@ def _relavium() -> Reference:
     def emit(agent: Any, name: str, fields: Fields) -> None:
         agent.run.emit(name, **fields)
 
-    return Reference(
-        prefix="mini-relavium-",
-        model="relavium",
-        base=RelaviumAgent,
-        bind=_agent,
-        scenarios="relavium/",
-        parts={"run": Part(made=Run, attribute="run_type")},
-        edited=_emitting,
-        emitter="run",
-        emit=emit,
-    )
+    return _emitter("relavium", RelaviumAgent, emit, parts=_parts(run=Run), emitter="run")
 
 
 def _stud_cli() -> Reference:
@@ -187,7 +166,7 @@ def _stud_cli() -> Reference:
     from faultclock.agents.stud_cli.persistence import Persistence, Resume
     from faultclock.agents.stud_cli.person import Approvals, Interactions
     from faultclock.agents.stud_cli.provider import ProviderCall, TransportRetries
-    from faultclock.agents.stud_cli.runtime import ReferenceRuntime
+    from faultclock.agents.stud_cli.runtime import DECLARES, ReferenceRuntime
     from faultclock.agents.stud_cli.session import Telling
     from faultclock.agents.stud_cli.stages import Workflow
 
@@ -195,25 +174,24 @@ def _stud_cli() -> Reference:
         # A part knows its session, which is the runtime itself.
         getattr(subject, "session", subject).host.event(name, **fields)
 
-    own = {
-        "telling": Telling,
-        "scope": Scope,
-        "persistence": Persistence,
-        "interactions": Interactions,
-        "approvals": Approvals,
-        "extensions": Extensions,
-        "resume": Resume,
-        "workflow": Workflow,
-    }
     return Reference(
         prefix="mini-runtime-",
         model="stud-cli",
         base=ReferenceRuntime,
-        bind=_runtime,
+        bind=partial(_agent, DECLARES),
         parts={
             "retries": Part(made=TransportRetries, owner="provider", attribute="retries_type"),
-            "provider": Part(made=ProviderCall, attribute="provider_type"),
-            **{name: Part(made=made, attribute=f"{name}_type") for name, made in own.items()},
+            **_parts(
+                provider=ProviderCall,
+                telling=Telling,
+                scope=Scope,
+                persistence=Persistence,
+                interactions=Interactions,
+                approvals=Approvals,
+                extensions=Extensions,
+                resume=Resume,
+                workflow=Workflow,
+            ),
         },
         edited=_hosted,
         emit=emit,
@@ -229,7 +207,7 @@ def _adapters() -> Reference:
         model="stud-cli",
         base=StudTalk,
         bind=partial(_talking, DECLARES),
-        parts={"exchange": Part(made=ChatExchange, attribute="exchange_type")},
+        parts=_parts(exchange=ChatExchange),
     )
 
 
@@ -241,7 +219,7 @@ def _common() -> Reference:
         model="common",
         base=CommonTalk,
         bind=partial(_talking, ()),
-        parts={"exchange": Part(made=ChatExchange, attribute="exchange_type")},
+        parts=_parts(exchange=ChatExchange),
     )
 
 
@@ -263,7 +241,7 @@ def _extensions() -> Reference:
         model="stud-cli",
         base=Heartbeat,
         bind=_extension,
-        parts={"life": Part(made=Life, attribute="life_type")},
+        parts=_parts(life=Life),
     )
 
 

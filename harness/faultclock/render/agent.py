@@ -14,7 +14,7 @@ from msgspec import Struct
 from faultclock.model.report.finding import EventMark, RunReport
 from faultclock.model.trace import events
 from faultclock.render.axis import CompressedAxis
-from faultclock.render.timeline import Lane, Mark, Window, draw_windows, wait_edges
+from faultclock.render.timeline import Drawing, Lane, Mark, Window, draw_windows, wait_edges
 from faultclock.render.wording import count, exact_time, listed, short_time
 
 WIDTH = 1_000.0
@@ -64,23 +64,11 @@ class Wall(Struct, frozen=True, kw_only=True):
     says: str
 
 
-class AgentTimeline(Struct, frozen=True, kw_only=True):
-    """A finished drawing."""
+class AgentTimeline(Drawing, frozen=True, kw_only=True):
+    """The drawing of an agent."""
 
-    width: float
-    height: float
-    left: float
-    right: float
-    base: float
-    lanes: tuple[Lane, ...]
     spans: tuple[Span, ...]
-    marks: tuple[Mark, ...]
     walls: tuple[Wall, ...]
-    windows: tuple[Window, ...]
-    """Where a retry was expected, on the lane of the provider."""
-    ticks: tuple[tuple[float, str], ...]
-    breaks: tuple[float, ...]
-    says: tuple[str, ...]
 
 
 class _Stretch(Struct, frozen=True, kw_only=True):

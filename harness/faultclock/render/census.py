@@ -25,7 +25,7 @@ from faultclock.render.census_view import (
     troubles_of,
     wait_range,
 )
-from faultclock.render.json_text import digest_of
+from faultclock.render.json_text import canonical_digest
 from faultclock.render.page import environment, frame
 from faultclock.render.verdict_words import GLOSSARY
 
@@ -94,7 +94,7 @@ def client_pages(census: Census) -> dict[str, str]:
 
 def _shared(census: Census) -> dict[str, Any]:
     """Return what every page of a census is made with."""
-    shared = {"census": census, "legend": LEGEND, "digest": digest_of(census)}
+    shared = {"census": census, "legend": LEGEND, "digest": canonical_digest(census)}
     return {**frame("census.css"), **shared}
 
 

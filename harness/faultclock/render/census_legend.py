@@ -2,72 +2,63 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
+from faultclock.render.verdict_words import Look
 
-
-class Term(Struct, frozen=True, kw_only=True):
-    """One word of the legend: class of its icon (empty: it has none), the word, what it means."""
-
-    key: str
-    word: str
-    means: str
-
-
-#: The legend of every page of a census.
+#: The legend of every page of a census; a word without a key has no icon.
 LEGEND = (
-    Term(
+    Look(
         key="pass",
         word="answered in full",
         means="The client returned the whole answer of the provider.",
     ),
-    Term(
+    Look(
         key="fail",
         word="silently truncated",
         means="The client returned a part of the answer to its caller and raised no error.",
     ),
-    Term(
+    Look(
         key="fail",
         word="silently empty",
         means="The client returned an empty answer to its caller and raised no error, even if the "
         "provider sent nothing else.",
     ),
-    Term(
+    Look(
         key="fail",
         word="silently changed",
         means="The client returned something other than the answer and raised no error.",
     ),
-    Term(
+    Look(
         key="none",
         word="raised",
         means="The client raised this exception. If the request itself is wrong, that is right.",
     ),
-    Term(
+    Look(
         key="open",
         word="never returned",
         means="The call neither returned nor raised before the run ended.",
     ),
-    Term(
+    Look(
         key="open",
         word="no result",
         means="The simulation could not host this run, so it says nothing about the client.",
     ),
-    Term(
+    Look(
         key="void",
         word="not run",
         means="The API that the client speaks has no such error.",
     ),
-    Term(
+    Look(
         key="",
         word="attempt",
         means="One request of the client to the provider. The first request is attempt 1.",
     ),
-    Term(
+    Look(
         key="",
         word="wait",
         means="The time between the instant at which the client could know of a failure and its "
         "next attempt.",
     ),
-    Term(
+    Look(
         key="",
         word="Retry-After obeyed",
         means="Of the waits before which the provider sent Retry-After with whole seconds: how "

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from faultclock.model.report.checkup import CheckUp
 from faultclock.model.report.finding import Verdict
-from faultclock.render.json_text import digest_of
+from faultclock.render.json_text import canonical_digest
 from faultclock.render.overview import make_overview
 from faultclock.render.page import environment, frame
 from faultclock.render.problem_list import make_problem_list
@@ -34,7 +34,7 @@ def checkup_page(checkup: CheckUp) -> str:
             ),
             requirements=frozenset(item.id for item in checkup.report.coverage),
             **frame(),
-            digest=digest_of(checkup),
+            digest=canonical_digest(checkup),
         )
     )
 

@@ -20,7 +20,7 @@ from faultclock.render.census_view import (
     endings_of,
     short_class,
 )
-from faultclock.render.json_text import digest_of
+from faultclock.render.json_text import canonical_digest
 from faultclock.render.page import environment, frame
 from faultclock.render.wording import count, short_time
 
@@ -90,7 +90,7 @@ def drift_page(drift: CensusDrift) -> str:
         versions=list(_versions(drift)),
         kinds=list(_kinds(drift)),
         **frame("census.css"),
-        digest=digest_of(drift),
+        digest=canonical_digest(drift),
     )
 
 

@@ -17,7 +17,7 @@ from faultclock.model.report.inferred import (
     Schedule,
     Told,
 )
-from faultclock.render.json_text import digest_of
+from faultclock.render.json_text import canonical_digest
 from faultclock.render.page import environment, frame
 from faultclock.render.wording import count
 
@@ -42,7 +42,7 @@ def profile_page(profile: RetryProfile) -> str:
             ceiling_text=_ceiling_text,
             deadline_text=_deadline_text,
             **frame("census.css"),
-            digest=digest_of(profile),
+            digest=canonical_digest(profile),
         )
     )
 

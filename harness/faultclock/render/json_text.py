@@ -22,7 +22,7 @@ def canonical_json(value: Value) -> str:
     return canonical_text(value) + "\n"
 
 
-def digest_of(value: Value) -> str:
+def canonical_digest(value: Value) -> str:
     """Return the SHA-256 (hex) of exactly the bytes of `canonical_json`."""
     return hashlib.sha256(canonical_json(value).encode("ascii")).hexdigest()
 

@@ -23,6 +23,7 @@ from junitparser import Error, Failure, JUnitXml, Skipped, TestSuite
 from junitparser.xunit2 import TestCase
 from msgspec import Struct, field
 
+from faultclock.model.cells import named
 from faultclock.model.duration import SECOND_NS
 from faultclock.model.report.finding import Finding, Report, RunReport, Verdict
 from faultclock.model.report.gate import Deviation, GateReport
@@ -119,8 +120,7 @@ def _text(element: JUnitXml | TestSuite | TestCase) -> str:
 
 
 def _run_case(run: RunReport, family: str, gate: GateReport | None) -> TestCase:
-    name = f"{run.scenario} [{run.variant}]" if run.variant is not None else run.scenario
-    case = _case(f"{name} seed {run.seed}", family)
+    case = _case(f"{named(run.scenario, run.variant)} seed {run.seed}", family)
     entries = [(item, known_entry(gate, item, run)) for item in run.findings]
     covered = [(item, entry) for item, entry in entries if entry is not None]
     others = [item for item, entry in entries if entry is None]
@@ -150,9 +150,7 @@ def _run_case(run: RunReport, family: str, gate: GateReport | None) -> TestCase:
 
 
 def _seeds_case(finding: Finding, gate: GateReport | None) -> TestCase:
-    about = finding.scenario or ""
-    if finding.variant is not None:
-        about = f"{about} [{finding.variant}]"
+    about = named(finding.scenario or "", finding.variant)
     case = _case(" ".join(filter(None, (finding.check, finding.requirement, about))), "seeds")
     notes = [f"verdict: {finding.verdict}"]
     if finding.verdict is Verdict.WARN:
@@ -244,13 +242,9 @@ def _details(finding: Finding, notes: RunNotes | None) -> str:
             lines.append(f"  {name}: {value}")
     if finding.source is not None:
         lines.append(f"  line: {place_text(finding.source)}")
-    noted = shown_with(finding, notes)
-    for label, block in (
-        ("raised", noted.raised),
-        ("waited", noted.waited),
-        ("hangs", noted.hangs),
-    ):
-        if block:
+    for label, block in shown_with(finding, notes).blocks:
+        # What was written stands beside the whole case.
+        if label != "output":
             lines += [f"  {label}:", *(f"    {line}" for line in block)]
     return "\n".join(lines)
 

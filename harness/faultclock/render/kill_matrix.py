@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from faultclock.model.report.kill_matrix import KillMatrix, RuleStatus
-from faultclock.render.json_text import digest_of
+from faultclock.render.json_text import canonical_digest
 from faultclock.render.kill_matrix_text import FATES, groups_of
 from faultclock.render.page import environment, frame
 
@@ -40,6 +40,6 @@ def kill_matrix_html(matrix: KillMatrix) -> str:
             idle=groups_of(matrix, "no effect"),
             unproven=groups_of(matrix, "unproven"),
             untried=groups_of(matrix, "untried"),
-            digest=digest_of(matrix),
+            digest=canonical_digest(matrix),
         )
     )

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from faultclock.model.cells import cell_of
+from faultclock.model.cells import cell_of, named
 from faultclock.model.report.finding import Finding, Report, RunReport, SourcePlace, Verdict
 from faultclock.model.report.gate import Deviation, GateReport
 from faultclock.render.wording import count, visible
@@ -105,8 +105,7 @@ class Notice(Struct, frozen=True, kw_only=True):
     @property
     def subject(self) -> str:
         """What it is about: the scenario and the cell of its matrix."""
-        name = self.scenario or ""
-        return f"{name} [{self.variant}]" if self.variant is not None else name
+        return named(self.scenario or "", self.variant)
 
 
 def notices(report: Report) -> tuple[Notice, ...]:
@@ -221,7 +220,7 @@ def _of_entries(report: Report, gate: GateReport) -> Iterator[Notice]:
     )
     for rule, entries, words in told:
         for number, item in enumerate(entries):
-            about = f"{item.check} in {_named(item.scenario, item.variant)}"
+            about = f"{item.check} in {named(item.scenario, item.variant)}"
             expires = item.expires.isoformat()
             yield Notice(
                 rule=rule,
@@ -263,10 +262,6 @@ def _summary(showings: tuple[Showing, ...]) -> str:
     runs = len({id(item.run) for item in showings})
     more = f" (in {count(runs, 'run')})" if runs > 1 else ""
     return visible(" ".join(f"{said}{wanted}{more}".split()))
-
-
-def _named(scenario: str, variant: str | None) -> str:
-    return f"{scenario} [{variant}]" if variant is not None else scenario
 
 
 def _pointed_at(showings: tuple[Showing, ...]) -> SourcePlace | None:

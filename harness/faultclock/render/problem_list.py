@@ -8,10 +8,8 @@ from msgspec import Struct
 
 from faultclock.model.report.finding import Report, RunReport, Verdict
 from faultclock.model.report.problem import Problem
+from faultclock.render.checkup_text import IN_FULL_FIRST, IN_FULL_MAX
 from faultclock.render.sections import Section, make_sections, situation_names
-
-#: So many problems are open; of more, only the first ones, as on the terminal.
-_OPEN_MAX, _OPEN_FIRST = 5, 3
 
 
 class ShownProblem(Struct, frozen=True, kw_only=True):
@@ -91,7 +89,8 @@ def make_problem_list(
         name_of=name_of,
     )
     anchors = {section.situation: section.anchor for section in sections}
-    opened = _OPEN_FIRST if len(problems) > _OPEN_MAX else _OPEN_MAX
+    # As on the terminal.
+    opened = IN_FULL_FIRST if len(problems) > IN_FULL_MAX else IN_FULL_MAX
     items = tuple(
         ShownProblem(
             problem=problem,

@@ -89,8 +89,12 @@ class Mark(Struct, frozen=True, kw_only=True):
     shape: str
 
 
-class Timeline(Struct, frozen=True, kw_only=True):
-    """A finished drawing."""
+class Drawing(Struct, frozen=True, kw_only=True):
+    """What each finished drawing in lanes has.
+
+    Attributes:
+        windows: where a retry was expected.
+    """
 
     width: float
     height: float
@@ -98,13 +102,18 @@ class Timeline(Struct, frozen=True, kw_only=True):
     right: float
     base: float
     lanes: tuple[Lane, ...]
-    bars: tuple[Bar, ...]
-    waits: tuple[Wait, ...]
     windows: tuple[Window, ...]
     marks: tuple[Mark, ...]
     ticks: tuple[tuple[float, str], ...]
     breaks: tuple[float, ...]
     says: tuple[str, ...]
+
+
+class Timeline(Drawing, frozen=True, kw_only=True):
+    """The drawing of a few calls."""
+
+    bars: tuple[Bar, ...]
+    waits: tuple[Wait, ...]
 
 
 def draw_timeline(run: RunReport) -> Timeline | None:

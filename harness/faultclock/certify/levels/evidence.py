@@ -7,7 +7,6 @@ certificate does; what is added here is which runs there are, and that they can 
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -20,6 +19,7 @@ from faultclock.certify.levels.selection import Selection, select
 from faultclock.errors import InputError
 from faultclock.explore.engine import ExploreRequest, explore
 from faultclock.load.requirement_set import set_digest
+from faultclock.load.trace_file import stem_of
 from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.report.conformance import LevelName, RequirementSet
 from faultclock.model.report.evidence import Double, Evidence, Explored, Judged, StoredTrace
@@ -32,10 +32,7 @@ from faultclock.run.process.confirm import REPEATABLE
 from faultclock.run.suite import SuiteRequest, run_suite
 from faultclock.subjects.binding import Binding
 
-__all__ = ["Evidence", "Gathered", "gather", "trace_name"]
-
-#: What a variant may be called and a file should not.
-_NO_NAME = re.compile(r"[^A-Za-z0-9=]+")
+__all__ = ["Evidence", "Gathered", "gather"]
 
 #: Called with a step and how many of its runs are done, of how many.
 OnProgress = Callable[[str, int, int], None]
@@ -117,15 +114,6 @@ def gather(
         explored=explored,
     )
     return Gathered(evidence=evidence, judged=making.judging.result(traces))
-
-
-def trace_name(trace: Trace) -> str:
-    """Return the name that a trace is kept under: relative, without a suffix."""
-    header = trace.header
-    name = header.scenario.id
-    if header.scenario.variant is not None:
-        name += "." + _NO_NAME.sub("-", header.scenario.variant)
-    return f"{name}.seed-{header.seed}"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -216,7 +204,7 @@ class _Making:
         scenario = header.scenario
         written = self.selection.written[scenario.id, variant_of(scenario)]
         crash = crash_event(scenario)
-        name = trace_name(trace)
+        name = stem_of(trace)
         if crash is None and scenario != self.selection.played(written):
             # The run that a sweep starts from is there already, as it is written.
             return None

@@ -12,10 +12,10 @@ from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from pathlib import Path
 
-from faultclock.errors import Problem, SourceError, UnknownNameError
+from faultclock.errors import Problem, SourceError
 from faultclock.load.foreign.values import label
 from faultclock.load.known_keys import Location
-from faultclock.load.resources import foreign_maps_root
+from faultclock.load.resources import YAML_SUFFIXES, file_of, foreign_maps_root, ids_in
 from faultclock.load.yaml_file import Document, read_document
 from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.error_model.event_sets import resolved
@@ -24,13 +24,12 @@ from faultclock.model.foreign_map import ForeignEvent, ForeignMap
 from faultclock.model.trace.events import EVENT_KINDS
 from faultclock.model.trace.trace import Trace
 
-_SUFFIXES = (".yaml", ".yml")
 _NAMED_KINDS = frozenset({"declared.event", "declared.audit_event"})
 
 
 def foreign_map_ids() -> tuple[str, ...]:
     """Return the ids of the shipped maps, sorted."""
-    return tuple(sorted(path.stem for path in foreign_maps_root().glob("*.yaml")))
+    return ids_in(foreign_maps_root())
 
 
 def is_foreign_map(document: Document) -> bool:
@@ -47,18 +46,14 @@ def load_foreign_map(id_or_path: str) -> ForeignMap:
         UnknownNameError: there is no such map.
         InputError: the file cannot be read, or holds no map; with every problem in it.
     """
-    path = Path(id_or_path)
-    if id_or_path in foreign_map_ids():
-        path = foreign_maps_root() / f"{id_or_path}.yaml"
-    elif not (id_or_path.endswith(_SUFFIXES) or path.is_file()):
-        raise UnknownNameError("map", id_or_path, foreign_map_ids())
+    path = Path(file_of("map", id_or_path, foreign_maps_root()))
     found = foreign_map_of(read_document(path))
     return found.model_copy(update={"model": model_beside(path, found.model)})
 
 
 def model_beside(path: str | os.PathLike[str], model: str) -> str:
     """Return the error model that a map at `path` names: an id as it is, or a path beside it."""
-    return str(Path(path).parent / model) if model.endswith(_SUFFIXES) else model
+    return str(Path(path).parent / model) if model.endswith(YAML_SUFFIXES) else model
 
 
 def foreign_map_of(document: Document) -> ForeignMap:
@@ -91,9 +86,7 @@ def unnamed_events(trace: Trace, map_: ForeignMap, model: ErrorModel) -> dict[st
     They are read as they are, and no rule can speak of them: a slip would stay unseen.
     """
     known = {label(name) for name in (*map_.events, *_names(model))}
-    for of_name in map_.events.values():
-        entries = of_name if isinstance(of_name, tuple) else (of_name,)
-        known |= {label(entry.name) for entry in entries if entry.name is not None}
+    known |= {label(entry.name) for _, entry in map_.entries() if entry.name is not None}
     return Counter(
         event.payload["name"]
         for event in trace.events

@@ -5,11 +5,11 @@ Each rule leads to a sentence of the document, and each sentence to the check th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from difflib import get_close_matches
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Literal
 
 from faultclock.model.error_model.event_paths import unknown_field, unknown_pattern_field
+from faultclock.model.error_model.event_sets import near_to
 from faultclock.model.error_model.ordering import unknown_event
 
 if TYPE_CHECKING:
@@ -65,18 +65,18 @@ def check_pairs(model: ErrorModel) -> None:
             continue
         if class_name not in codes:
             raise ValueError(
-                f"signal {signal.id}: there is no class {class_name!r}{_near(class_name, codes)}"
+                f"signal {signal.id}: there is no class {class_name!r}{near_to(class_name, codes)}"
             )
         if code not in codes[class_name]:
             raise ValueError(
                 f"signal {signal.id}: the class {class_name} has no code {code!r}"
-                f"{_near(code, codes[class_name])}"
+                f"{near_to(code, codes[class_name])}"
             )
     known = {f"{class_name}/{code}" for class_name, names in codes.items() for code in names}
     known |= {"*/*", *(f"{class_name}/*" for class_name in codes)}
     for rule, pair in _pairs_named(model):
         if pair not in known:
-            raise ValueError(f"{rule}: the classes have no {pair!r}{_near(pair, sorted(known))}")
+            raise ValueError(f"{rule}: the classes have no {pair!r}{near_to(pair, sorted(known))}")
 
 
 def check_references(model: ErrorModel) -> None:
@@ -186,7 +186,7 @@ def check_orders(model: ErrorModel) -> None:
             raise ValueError(f"two ordering rules have the id '{rule.id}'")
         seen.add(rule.id)
         if rule.rules and rule.rules not in model.rules_below:
-            near = _near(rule.rules, model.rules_below)
+            near = near_to(rule.rules, model.rules_below)
             raise ValueError(f"{rule.id}: `rules` has nothing named '{rule.rules}'{near}")
         if problem := unknown_event(rule, model.events) or unknown_field(rule, model.events):
             raise ValueError(problem)
@@ -216,12 +216,6 @@ def _cited_by_turn_rules(model: ErrorModel) -> list[tuple[str, str]]:
         *((row.kind, row.requirement) for row in deadlines),
         *((row.condition, row.requirement) for row in rows),
     ]
-
-
-def _near(name: str, known: Iterable[str]) -> str:
-    """Return what to write in place of `name`, where something is near it; else nothing."""
-    near = get_close_matches(name, list(known), n=1)
-    return f": write {near[0]}" if near else ""
 
 
 def _pairs_named(model: ErrorModel) -> Iterator[tuple[str, str]]:

@@ -14,7 +14,14 @@ from typing import Annotated, Any, Literal, NotRequired, Union, get_args, get_or
 
 from typing_extensions import get_type_hints, is_typeddict
 
-from faultclock.model.error_model.event_sets import EventPattern, EventRef, Events, Fact, resolved
+from faultclock.model.error_model.event_sets import (
+    EventPattern,
+    EventRef,
+    Events,
+    Fact,
+    near_to,
+    resolved,
+)
 from faultclock.model.error_model.lookup import CountLookup, TimeLookup, is_setting
 from faultclock.model.error_model.ordering import OrderingRule, event_refs
 from faultclock.model.trace.event_shapes import Said
@@ -77,9 +84,7 @@ def unknown_kind(kinds: tuple[str, ...]) -> str | None:
     """Return a sentence about the first kind that no trace has, or None."""
     for kind in kinds:
         if kind not in _FIELDS:
-            near = get_close_matches(kind, _FIELDS, n=1)
-            instead = f": write {near[0]}" if near else ""
-            return f"there are no events of the kind '{kind}'{instead}"
+            return f"there are no events of the kind '{kind}'{near_to(kind, _FIELDS)}"
     return None
 
 

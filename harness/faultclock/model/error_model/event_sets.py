@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 
 from pydantic import model_validator
 
@@ -82,3 +83,9 @@ def _shown(value: object) -> str:
     if isinstance(value, bool) or value is None:
         return "null" if value is None else str(value).lower()
     return str(value)
+
+
+def near_to(name: str, known: Iterable[str]) -> str:
+    """Return what to write in place of `name`, where something is near it; else nothing."""
+    near = get_close_matches(name, list(known), n=1)
+    return f": write {near[0]}" if near else ""

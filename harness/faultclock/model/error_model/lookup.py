@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import types
 from collections.abc import Iterator
-from difflib import get_close_matches
 from typing import Annotated, Any, Union, get_args, get_origin
 
 from msgspec import Struct
@@ -29,6 +28,7 @@ from faultclock.model.duration import (
     format_duration,
     parse_duration,
 )
+from faultclock.model.error_model.event_sets import near_to
 from faultclock.model.scenario.scenario import Scenario
 
 #: A dotted path; a name in braces stands for the value that an event has there.
@@ -137,8 +137,7 @@ def _check_path(path: str, *, time: bool) -> None:
     for part in parts:
         below = [spot for annotation, _ in found for spot in _below(annotation, part)]
         if not below:
-            near = get_close_matches(part, [*_names(found)], n=1)
-            hint = f": write {near[0]}" if near else ""
+            hint = near_to(part, _names(found))
             raise ValueError(f"the scenario has no '{part}' in {path}{hint}")
         found = below
     if not any(_is_figure(spot, time=time) for spot in found):

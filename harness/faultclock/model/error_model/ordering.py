@@ -14,7 +14,7 @@ from msgspec import Struct
 from pydantic import Field, model_validator
 
 from faultclock.model._base import SparseValue, Value
-from faultclock.model.error_model.event_sets import EventRef, Events, resolved
+from faultclock.model.error_model.event_sets import EventRef, Events, near_to, resolved
 from faultclock.model.error_model.lookup import CountBound, CountLookup, TimeBound, is_setting
 from faultclock.model.scenario.scenario import Role
 from faultclock.model.trace.trace import Declares
@@ -263,8 +263,7 @@ class OrderingRule(SparseValue):
         known = [name for pair in self.pairs for name in (pair.event, pair.other)]
         for name in self.optional:
             if name not in known:
-                near = get_close_matches(name, known, n=1)
-                hint = f": write {near[0]}" if near else ""
+                hint = near_to(name, known)
                 raise ValueError(f"{self.id}: same has no field '{name}' to be optional{hint}")
 
     def _check_limit(self) -> None:
@@ -282,8 +281,7 @@ class OrderingRule(SparseValue):
             named += [*move.states, *(() if move.to is None else (move.to,))]
         for name in named:
             if name not in self.states:
-                near = get_close_matches(name, self.states, n=1)
-                hint = f": write {near[0]}" if near else ""
+                hint = near_to(name, self.states)
                 raise ValueError(f"{self.id}: there is no state '{name}'{hint}")
         reached = {self.start}
         while (

@@ -6,11 +6,10 @@ So what a session took, when it was and where it ran is no part of its settings.
 
 from __future__ import annotations
 
-import hashlib
-import json
-from typing import Any, Literal
+from typing import Literal
 
 from faultclock.model._base import Value
+from faultclock.model.canonical import digest_of
 from faultclock.model.trace.trace import SubjectInfo
 
 SessionCommand = Literal["explore", "run"]
@@ -72,9 +71,3 @@ class SessionSettings(Value):
 
     def _digest_of_part(self, *names: str) -> str:
         return digest_of(self.model_dump(mode="json", include=set(names)))
-
-
-def digest_of(content: dict[str, Any]) -> str:
-    """Return the SHA-256 (hex) of the canonical JSON of `content`."""
-    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()

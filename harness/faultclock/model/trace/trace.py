@@ -74,6 +74,11 @@ class TraceEvent(Struct, EventFields, frozen=True):
     payload: Mapping[str, Any]
 
 
+def seqs(*events: TraceEvent | None) -> tuple[int, ...]:
+    """Return `seq` of the events that there are."""
+    return tuple(event.seq for event in events if event is not None)
+
+
 #: What the times of a trace are: of a simulated world, or of this one.
 TimeBase = Literal["virtual", "wall"]
 

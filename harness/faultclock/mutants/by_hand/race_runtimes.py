@@ -112,30 +112,46 @@ class _CancelInABackoffLosesResults(ReferenceRuntime):
 # A resume that acts again.
 
 
+class RunsAgain(ReferenceRuntime):
+    """Executes what the journal has begun and not ended."""
+
+    async def open(self) -> None:
+        """Resume, and execute it."""
+        again = await self.cut_off() if self.world.resume else []
+        await super().open()
+        tools = {tool.contract.name: tool for tool in self.world.tools}
+        for entry in again:
+            name, id_ = entry["tool"], self.call_id(entry["tool_call"])
+            self.host.event("ToolInvocationProposed", tool=name, tool_call=id_)
+            self.host.event("ToolInvocationStarted", tool=name, tool_call=id_)
+            await tools[name].execute(entry["arguments"], call_id=id_)
+            self.host.event("ToolInvocationSucceeded", tool=name, tool_call=id_)
+
+    async def cut_off(self) -> list[Mapping[str, Any]]:
+        """Return the entries of the journal that are executed."""
+        entries = await self.persistence.read_journal()
+        ended = {entry["tool_call"] for entry in entries if entry["kind"] == "tool_ended"}
+        started = [entry for entry in entries if entry["kind"] == "tool_started"]
+        return [entry for entry in started if entry["tool_call"] not in ended]
+
+    def call_id(self, tool_call: str) -> str:
+        """Return the id under which one is executed."""
+        return tool_call
+
+
 @wrong.race(
     "resume-finishes-the-batch",
     "Executes what is left of a batch when it is resumed",
     fails="ordering.resume-never-executes-again",
     origin="GEMISIS/leviath#187",
 )
-class _ResumeFinishesTheBatch(ReferenceRuntime):
+class _ResumeFinishesTheBatch(RunsAgain):
     """Where some calls of an answer have their result, those without are taken for not begun.
 
     One call alone is sealed as it should be, and so are several of which none has ended.
     """
 
-    async def open(self) -> None:
-        left = await self._left() if self.world.resume else []
-        await super().open()
-        tools = {tool.contract.name: tool for tool in self.world.tools}
-        for entry in left:
-            name, id_ = str(entry["tool"]), str(entry["tool_call"])
-            self.host.event("ToolInvocationProposed", tool=name, tool_call=id_)
-            self.host.event("ToolInvocationStarted", tool=name, tool_call=id_)
-            await tools[name].execute(entry["arguments"], call_id=id_)
-            self.host.event("ToolInvocationSucceeded", tool=name, tool_call=id_)
-
-    async def _left(self) -> list[Mapping[str, Any]]:
+    async def cut_off(self) -> list[Mapping[str, Any]]:
         turns = Replay.turns(await self.persistence.read_journal())
         if not turns or not turns[-1].results:
             return []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Sequence
 from typing import Any, Literal, TypeVar
 
 from msgspec.structs import replace
@@ -18,6 +18,7 @@ from faultclock.agents.stud_cli.runtime import ReferenceRuntime
 from faultclock.agents.stud_cli.session import Session, StudTurn
 from faultclock.agents.stud_cli.stages import LoopEnd, Workflow
 from faultclock.agents.turn import Ended
+from faultclock.mutants.by_hand.race_runtimes import RunsAgain
 from faultclock.mutants.by_hand.table import ByHand
 from faultclock.subjects.ports import (
     Extension,
@@ -327,30 +328,6 @@ class _CancelsTopDown(Scope):
             child.cancel("parent")
 
 
-class _RunsAgain(ReferenceRuntime):
-    """Executes what the journal has begun and not ended."""
-
-    async def open(self) -> None:
-        again = await self.cut_off() if self.world.resume else []
-        await super().open()
-        tools = {tool.contract.name: tool for tool in self.world.tools}
-        for entry in again:
-            name, id_ = entry["tool"], self.call_id(entry["tool_call"])
-            self.host.event("ToolInvocationProposed", tool=name, tool_call=id_)
-            self.host.event("ToolInvocationStarted", tool=name, tool_call=id_)
-            await tools[name].execute(entry["arguments"], call_id=id_)
-            self.host.event("ToolInvocationSucceeded", tool=name, tool_call=id_)
-
-    async def cut_off(self) -> list[Mapping[str, Any]]:
-        entries = await self.persistence.read_journal()
-        ended = {entry["tool_call"] for entry in entries if entry["kind"] == "tool_ended"}
-        started = [entry for entry in entries if entry["kind"] == "tool_started"]
-        return [entry for entry in started if entry["tool_call"] not in ended]
-
-    def call_id(self, tool_call: str) -> str:
-        return tool_call
-
-
 @wrong(
     "runs-the-call-again",
     "Executes a cut-off call again on resume",
@@ -358,7 +335,7 @@ class _RunsAgain(ReferenceRuntime):
     shown_by="resume-drift/killed-before-the-effect",
     origin="langchain-ai/langgraph#8039",
 )
-class _RunsTheCallAgain(_RunsAgain):
+class _RunsTheCallAgain(RunsAgain):
     """langchain-ai/langgraph#8039: after a crash the node ran again."""
 
 
@@ -369,7 +346,7 @@ class _RunsTheCallAgain(_RunsAgain):
     shown_by="resume-drift/effect-is-not-repeated",
     origin="langchain-ai/langgraph#6792",
 )
-class _RepeatsTheEffect(_RunsAgain):
+class _RepeatsTheEffect(RunsAgain):
     """langchain-ai/langgraph#6792: what was done is done again, as a call of its own."""
 
     def call_id(self, tool_call: str) -> str:

@@ -12,11 +12,12 @@ from typing import Literal
 
 from msgspec import Struct
 
+from faultclock.model.canonical import digest_of
 from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.trace.trace import TraceEvent
 from faultclock.oracle.facts.history import History
 from faultclock.oracle.facts.port_facts import Prompt
-from faultclock.oracle.facts.tool_fates import arguments_of, digest
+from faultclock.oracle.facts.tool_fates import arguments_of
 from faultclock.oracle.facts.turn_facts import Execution, ToolCall
 
 Source = Literal["person", "headless", "mode", "stage"]
@@ -111,9 +112,9 @@ def is_about(history: History, prompt: Prompt, execution: Execution, *, same: bo
         return True
     if not same or prompt.tool != execution.tool:
         return False
-    wanted = digest(dict(execution.arguments))
+    wanted = digest_of(dict(execution.arguments))
     asked = (arguments_of(call) for call in history.tool_calls if call.id == prompt.tool_call)
-    return any(given is not None and digest(given) == wanted for given in asked)
+    return any(given is not None and digest_of(given) == wanted for given in asked)
 
 
 def approved_since(history: History, seq: int, execution: Execution) -> bool:

@@ -6,7 +6,6 @@ the library `jsonschema`; a schema that is none accepts anything.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -15,6 +14,7 @@ from typing import Any, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from faultclock.model.canonical import digest_of
 from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.scenario.tool_script import ToolScript
 from faultclock.model.trace.trace import TraceEvent
@@ -302,7 +302,7 @@ def value_is_fit(script: ToolScript, value_sha256: object) -> bool:
     """
     if not script.output_schema:
         return True
-    value = next((item for item in values_of(script) if digest(item) == value_sha256), _UNKNOWN)
+    value = next((item for item in values_of(script) if digest_of(item) == value_sha256), _UNKNOWN)
     return value is _UNKNOWN or fits(script.output_schema, value)
 
 
@@ -313,12 +313,6 @@ def values_of(script: ToolScript) -> Iterator[Any]:
         fault = rule.then.fault
         if fault.kind in ("partial", "output_malformed"):
             yield fault.value
-
-
-def digest(value: object) -> str:
-    """Return the SHA-256 (hex) of a JSON value, as traces have it: keys sorted, no spaces."""
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 _UNKNOWN = object()

@@ -13,7 +13,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from faultclock.model.trace.trace import Trace, TraceEvent
+from faultclock.model.trace.trace import Trace, TraceEvent, seqs
 from faultclock.oracle.wire.attempts import Call
 from faultclock.oracle.wire.requests import Attempt, Request
 
@@ -78,8 +78,10 @@ class Execution(Struct, frozen=True, kw_only=True):
     @property
     def events(self) -> tuple[int, ...]:
         """`seq` of the events that show it."""
-        found = (self.called, *self.effects, self.end)
-        return tuple(sorted(event.seq for event in found if event is not None))
+        return tuple(sorted(seqs(self.called, *self.effects, self.end)))
+
+    def __str__(self) -> str:
+        return f"{self.tool} ({self.tool_call})"
 
 
 class ToolCall(Struct, frozen=True, kw_only=True):

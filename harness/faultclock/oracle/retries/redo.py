@@ -20,7 +20,7 @@ from faultclock.model.retry_policy import Backoff, Interval, RetryPolicy
 from faultclock.model.scenario.session_script import StageRetry
 from faultclock.model.scenario.tool_script import ToolRetry
 from faultclock.model.trace.events import Span, ends_of, spans
-from faultclock.model.trace.trace import TraceEvent
+from faultclock.model.trace.trace import TraceEvent, seqs
 from faultclock.oracle.check import Check, Verdict, Verdicts, also, check, verdict
 from faultclock.oracle.facts.history import History, once
 
@@ -167,8 +167,7 @@ class Try(Struct, frozen=True, kw_only=True):
     @property
     def events(self) -> tuple[int, ...]:
         """`seq` of the events that show it."""
-        ended = () if self.ended is None else (self.ended.seq,)
-        return (self.begun.seq, *ended)
+        return seqs(self.begun, self.ended)
 
 
 #: The 1-based number of a try, the try, and the one that followed it.
@@ -282,7 +281,7 @@ def _verdict(
     series: Series, judged: Judged, number: int, own: Try, following: Try | None
 ) -> Verdict:
     what, limit, source = series.what, series.attempts_max, series.source
-    given_up = () if series.given_up is None else (series.given_up.seq,)
+    given_up = seqs(series.given_up)
     fault, events = "", own.events
     if judged in ("ended", "again"):
         why = "it had succeeded" if own.outcome == "good" else f"{own.failure} is not worth a retry"

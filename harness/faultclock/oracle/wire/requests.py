@@ -9,7 +9,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from faultclock.model.trace.trace import TraceEvent
+from faultclock.model.trace.trace import TraceEvent, seqs
 from faultclock.oracle.wire.chain import ended_well
 from faultclock.oracle.wire.retry_hints import Hint, hints_of
 from faultclock.oracle.wire.signals import Signal
@@ -203,7 +203,7 @@ class Call(Struct, frozen=True, kw_only=True):
     @property
     def bounds(self) -> tuple[int, ...]:
         """`seq` of its start, and of its end where it has one."""
-        return (self.start.seq,) if self.end is None else (self.start.seq, self.end.seq)
+        return seqs(self.start, self.end)
 
     @property
     def is_turn(self) -> bool:

@@ -84,9 +84,9 @@ def find_ceiling(
     known = 0
     while len(readings) > known:
         known = len(readings)
-        bounds = _bounds(readings)
+        bounds = _bounds(form, readings)
         if isinstance(bounds, Ceiling):
-            return bounds.model_copy(update={"header": form.header, "form": form.form})
+            return bounds
         read, ignored = bounds
         if ignored - read <= 1:
             break
@@ -113,39 +113,30 @@ def _row_beside(like: Ceiling) -> tuple[int, ...]:
     return tuple(sorted({_ROW_S[0], *near, _ROW_S[-1], _ROW_LONG_S[-1]}))
 
 
-def _bounds(readings: Mapping[int, HeaderReading]) -> tuple[int, int] | Ceiling:
+def _bounds(form: Form, readings: Mapping[int, HeaderReading]) -> tuple[int, int] | Ceiling:
+    """Return the last value that is honored, and the first that is not; or why there are none."""
     honored = [value for value in sorted(readings) if _follows(readings, value)]
     refused = [value for value in sorted(readings) if value not in honored]
     if not honored:
-        return Ceiling(
-            header="",
-            form="",
-            above=Told(reason="no value of the row was honored"),
-            largest_ns=Told(reason="no value of the row was honored"),
-        )
-    if not refused:
+        above = "no value of the row was honored"
+        largest = Told[int](reason=above)
+    elif not refused:
         top = honored[-1]
-        return Ceiling(
-            header="",
-            form="",
-            above=Told(reason="no longer value was asked for"),
-            largest_ns=Told(
-                reason=f"there is none up to {format_duration(top * SECOND_NS)}",
-                evidence=readings[top].evidence,
-            ),
+        above = "no longer value was asked for"
+        largest = Told[int](
+            reason=f"there is none up to {format_duration(top * SECOND_NS)}",
+            evidence=readings[top].evidence,
         )
-    if honored[-1] > refused[0]:
+    elif honored[-1] > refused[0]:
         shown = ", ".join(format_duration(value * SECOND_NS) for value in refused[:4])
-        return Ceiling(
-            header="",
-            form="",
-            above=Told(reason="there is no one ceiling"),
-            largest_ns=Told(
-                reason=f"not of one piece: {shown} and others are not honored, and longer ones are",
-                evidence=_evidence(readings, refused[0], honored[-1]),
-            ),
+        above = "there is no one ceiling"
+        largest = Told[int](
+            reason=f"not of one piece: {shown} and others are not honored, and longer ones are",
+            evidence=_evidence(readings, refused[0], honored[-1]),
         )
-    return honored[-1], refused[0]
+    else:
+        return honored[-1], refused[0]
+    return Ceiling(header=form.header, form=form.form, above=Told(reason=above), largest_ns=largest)
 
 
 def _follows(readings: Mapping[int, HeaderReading], value: int) -> bool:

@@ -51,108 +51,56 @@ def _instant() -> str:
 
 _ASKED_NS = _ASKED_S * SECOND_NS
 _OTHER_NS = _OTHER_MS * MILLISECOND_NS
-_RETRY_AFTER = "retry-after"
+_RETRY_AFTER, _RETRY_AFTER_MS = "retry-after", "retry-after-ms"
+
+
+def _form(slug: str, form: str, header: str, value: Any, asked_ns: int | None = None) -> Form:
+    """Return a form of one header."""
+    return Form(slug=slug, header=header, form=form, headers={header: value}, asked_ns=asked_ns)
+
+
 #: The one that is asked about for every kind of failure.
-ALWAYS = Form(
-    slug="seconds",
-    header=_RETRY_AFTER,
-    form="seconds",
-    headers={_RETRY_AFTER: str(_ASKED_S)},
-    asked_ns=_ASKED_NS,
-)
+ALWAYS = _form("seconds", "seconds", _RETRY_AFTER, str(_ASKED_S), _ASKED_NS)
+_MILLISECONDS = _form("milliseconds", "milliseconds", _RETRY_AFTER_MS, str(_OTHER_MS), _OTHER_NS)
 #: All that is asked about for one kind, in the order of a profile.
 FORMS: tuple[Form, ...] = (
     ALWAYS,
-    Form(
-        slug="fraction",
-        header=_RETRY_AFTER,
-        form="fraction of seconds",
-        headers={_RETRY_AFTER: f"{_ASKED_S}.5"},
-        asked_ns=_ASKED_NS + SECOND_NS // 2,
+    _form(
+        "fraction",
+        "fraction of seconds",
+        _RETRY_AFTER,
+        f"{_ASKED_S}.5",
+        _ASKED_NS + SECOND_NS // 2,
     ),
-    Form(slug="zero", header=_RETRY_AFTER, form="zero", headers={_RETRY_AFTER: "0"}, asked_ns=0),
-    Form(slug="negative", header=_RETRY_AFTER, form="negative", headers={_RETRY_AFTER: "-17"}),
-    Form(slug="garbage", header=_RETRY_AFTER, form="no number", headers={_RETRY_AFTER: "soon"}),
-    Form(
-        slug="date",
-        header=_RETRY_AFTER,
-        form="date",
-        headers={_RETRY_AFTER: {"http_date": f"+{_ASKED_S}s"}},
-        asked_ns=_ASKED_NS,
-    ),
-    Form(
-        slug="past-date",
-        header=_RETRY_AFTER,
-        form="past date",
-        headers={_RETRY_AFTER: {"http_date": "-60s"}},
-    ),
-    Form(
-        slug="milliseconds",
-        header="retry-after-ms",
-        form="milliseconds",
-        headers={"retry-after-ms": str(_OTHER_MS)},
-        asked_ns=_OTHER_NS,
-    ),
+    _form("zero", "zero", _RETRY_AFTER, "0", 0),
+    _form("negative", "negative", _RETRY_AFTER, "-17"),
+    _form("garbage", "no number", _RETRY_AFTER, "soon"),
+    _form("date", "date", _RETRY_AFTER, {"http_date": f"+{_ASKED_S}s"}, _ASKED_NS),
+    _form("past-date", "past date", _RETRY_AFTER, {"http_date": "-60s"}),
+    _MILLISECONDS,
     Form(
         slug="both",
         header="retry-after and retry-after-ms",
         form="both",
-        headers={_RETRY_AFTER: str(_ASKED_S), "retry-after-ms": str(_OTHER_MS)},
+        headers={_RETRY_AFTER: str(_ASKED_S), _RETRY_AFTER_MS: str(_OTHER_MS)},
         asked_ns=_ASKED_NS,
         other_ns=_OTHER_NS,
     ),
-    Form(
-        slug="amazon",
-        header="x-amz-retry-after",
-        form="milliseconds (Amazon)",
-        headers={"x-amz-retry-after": str(_OTHER_MS)},
-        asked_ns=_OTHER_NS,
+    _form("amazon", "milliseconds (Amazon)", "x-amz-retry-after", str(_OTHER_MS), _OTHER_NS),
+    _form("should-not-retry", "false", "x-should-retry", "false"),
+    _form("reset-requests", "duration", "x-ratelimit-reset-requests", f"{_ASKED_S}s", _ASKED_NS),
+    _form("reset-seconds", "seconds", "x-ratelimit-reset", str(_ASKED_S), _ASKED_NS),
+    _form(
+        "reset-epoch",
+        "seconds since 1970",
+        "x-ratelimit-reset",
+        str(WALL_EPOCH_NS // SECOND_NS + _ASKED_S),
+        _ASKED_NS,
     ),
-    Form(
-        slug="should-not-retry",
-        header="x-should-retry",
-        form="false",
-        headers={"x-should-retry": "false"},
-    ),
-    Form(
-        slug="reset-requests",
-        header="x-ratelimit-reset-requests",
-        form="duration",
-        headers={"x-ratelimit-reset-requests": f"{_ASKED_S}s"},
-        asked_ns=_ASKED_NS,
-    ),
-    Form(
-        slug="reset-seconds",
-        header="x-ratelimit-reset",
-        form="seconds",
-        headers={"x-ratelimit-reset": str(_ASKED_S)},
-        asked_ns=_ASKED_NS,
-    ),
-    Form(
-        slug="reset-epoch",
-        header="x-ratelimit-reset",
-        form="seconds since 1970",
-        headers={"x-ratelimit-reset": str(WALL_EPOCH_NS // SECOND_NS + _ASKED_S)},
-        asked_ns=_ASKED_NS,
-    ),
-    Form(
-        slug="reset-instant",
-        header="anthropic-ratelimit-requests-reset",
-        form="instant",
-        headers={"anthropic-ratelimit-requests-reset": _instant()},
-        asked_ns=_ASKED_NS,
-    ),
+    _form("reset-instant", "instant", "anthropic-ratelimit-requests-reset", _instant(), _ASKED_NS),
 )
-#: For failures that are not retried: whether a header changes that.
-_PERSUADING = (ALWAYS, next(form for form in FORMS if form.slug == "milliseconds"))
 
 
 def persuading() -> tuple[Form, ...]:
     """Return the forms that may make a client retry what it otherwise does not."""
-    should = Form(
-        slug="should-retry",
-        header="x-should-retry",
-        form="true",
-        headers={"x-should-retry": "true"},
-    )
-    return (*_PERSUADING, should)
+    return (ALWAYS, _MILLISECONDS, _form("should-retry", "true", "x-should-retry", "true"))

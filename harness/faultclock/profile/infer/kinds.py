@@ -41,7 +41,7 @@ _MIDDLE_BYTE = 20
 _MIDDLE_CHUNK = 3
 
 
-class Kind(Struct, frozen=True, kw_only=True):
+class Kind(Struct, frozen=True):
     """One kind of failure.
 
     Attributes:
@@ -58,108 +58,94 @@ class Kind(Struct, frozen=True, kw_only=True):
     status: int | None = None
 
 
-def _status_kinds() -> tuple[Kind, ...]:
-    return tuple(
+#: All kinds, in the order of a profile.
+KINDS: tuple[Kind, ...] = (
+    *(
         Kind(
-            id=f"status-{status}",
-            title=f"status {status}",
-            fault={"kind": "http_error", "status": status, "error": f"infer-{status}"},
+            f"status-{status}",
+            f"status {status}",
+            {"kind": "http_error", "status": status, "error": f"infer-{status}"},
             status=status,
         )
         for status in _STATUSES
-    )
-
-
-#: All kinds, in the order of a profile.
-KINDS: tuple[Kind, ...] = (
-    *_status_kinds(),
-    Kind(id="refused", title="connection refused", fault={"kind": "connect_refused"}),
+    ),
+    Kind("refused", "connection refused", {"kind": "connect_refused"}),
+    Kind("unanswered", "connection never answered", {"kind": "connect_timeout"}, silent=True),
+    Kind("dns", "host name does not resolve", {"kind": "dns_failure"}),
     Kind(
-        id="unanswered",
-        title="connection never answered",
-        fault={"kind": "connect_timeout"},
+        "reset-before-answer",
+        "connection reset before the answer",
+        {"kind": "reset_before_response", "how": "reset"},
+    ),
+    Kind(
+        "closed-before-answer",
+        "connection closed before the answer",
+        {"kind": "reset_before_response", "how": "eof"},
+    ),
+    Kind(
+        "body-reset",
+        "connection reset in the answer",
+        {"kind": "truncate", "how": "reset", "after_body_bytes": _MIDDLE_BYTE},
+    ),
+    Kind(
+        "body-cut",
+        "connection closed in the answer",
+        {"kind": "truncate", "how": "eof", "after_body_bytes": _MIDDLE_BYTE},
+    ),
+    Kind("silence", "silence before the answer", {"kind": "stall"}, silent=True),
+    Kind(
+        "silence-in-answer",
+        "silence in the answer",
+        {"kind": "stall", "after_body_bytes": _MIDDLE_BYTE},
         silent=True,
     ),
-    Kind(id="dns", title="host name does not resolve", fault={"kind": "dns_failure"}),
+    Kind("broken-json", "200 with broken JSON", {"kind": "corrupt_body"}),
     Kind(
-        id="reset-before-answer",
-        title="connection reset before the answer",
-        fault={"kind": "reset_before_response", "how": "reset"},
+        "error-in-200",
+        "200 with a rate limit as its body",
+        {"kind": "ok_with_error_body", "error": "infer-429"},
     ),
     Kind(
-        id="closed-before-answer",
-        title="connection closed before the answer",
-        fault={"kind": "reset_before_response", "how": "eof"},
-    ),
-    Kind(
-        id="body-reset",
-        title="connection reset in the answer",
-        fault={"kind": "truncate", "how": "reset", "after_body_bytes": _MIDDLE_BYTE},
-    ),
-    Kind(
-        id="body-cut",
-        title="connection closed in the answer",
-        fault={"kind": "truncate", "how": "eof", "after_body_bytes": _MIDDLE_BYTE},
-    ),
-    Kind(
-        id="silence",
-        title="silence before the answer",
-        fault={"kind": "stall"},
-        silent=True,
-    ),
-    Kind(
-        id="silence-in-answer",
-        title="silence in the answer",
-        fault={"kind": "stall", "after_body_bytes": _MIDDLE_BYTE},
-        silent=True,
-    ),
-    Kind(id="broken-json", title="200 with broken JSON", fault={"kind": "corrupt_body"}),
-    Kind(
-        id="error-in-200",
-        title="200 with a rate limit as its body",
-        fault={"kind": "ok_with_error_body", "error": "infer-429"},
-    ),
-    Kind(
-        id="stream-status-503",
-        title="status 503 to a streamed request",
-        fault={"kind": "http_error", "status": 503, "error": "infer-503"},
+        "stream-status-503",
+        "status 503 to a streamed request",
+        {"kind": "http_error", "status": 503, "error": "infer-503"},
         stream=True,
         status=503,
     ),
     Kind(
-        id="stream-reset",
-        title="connection reset in mid-stream",
-        fault={"kind": "truncate", "how": "reset", "after_chunks": _MIDDLE_CHUNK},
+        "stream-reset",
+        "connection reset in mid-stream",
+        {"kind": "truncate", "how": "reset", "after_chunks": _MIDDLE_CHUNK},
         stream=True,
     ),
     Kind(
-        id="stream-cut",
-        title="connection closed in mid-stream",
-        fault={"kind": "truncate", "how": "eof", "after_chunks": _MIDDLE_CHUNK},
+        "stream-cut",
+        "connection closed in mid-stream",
+        {"kind": "truncate", "how": "eof", "after_chunks": _MIDDLE_CHUNK},
         stream=True,
     ),
     Kind(
-        id="stream-unfinished",
-        title="stream that ends properly without its last part",
-        fault={"kind": "truncate", "how": "clean_end", "after_chunks": _MIDDLE_CHUNK},
+        "stream-unfinished",
+        "stream that ends properly without its last part",
+        {"kind": "truncate", "how": "clean_end", "after_chunks": _MIDDLE_CHUNK},
         stream=True,
     ),
     Kind(
-        id="stream-error-first",
-        title="error as the first event of a stream",
-        fault={"kind": "stream_error", "after_chunks": 0, "error": "infer-429"},
+        "stream-error-first",
+        "error as the first event of a stream",
+        {"kind": "stream_error", "after_chunks": 0, "error": "infer-429"},
         stream=True,
     ),
     Kind(
-        id="stream-error-midway",
-        title="error in mid-stream",
-        fault={"kind": "stream_error", "after_chunks": _MIDDLE_CHUNK, "error": "infer-429"},
+        "stream-error-midway",
+        "error in mid-stream",
+        {"kind": "stream_error", "after_chunks": _MIDDLE_CHUNK, "error": "infer-429"},
         stream=True,
     ),
     Kind(
-        id="stream-silence",
-        title="silence in mid-stream",
-        fault={"kind": "stall", "after_chunks": _MIDDLE_CHUNK},
+        "stream-silence",
+        "silence in mid-stream",
+        {"kind": "stall", "after_chunks": _MIDDLE_CHUNK},
         stream=True,
         silent=True,
     ),

@@ -7,6 +7,7 @@ of a layer, each answer with its evidence or with why there is none.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 from msgspec import Struct
 
@@ -18,6 +19,7 @@ from faultclock.profile.infer.laws import Law
 from faultclock.profile.infer.layers import Loop
 from faultclock.profile.infer.times import rounded, said
 
+T = TypeVar("T")
 #: Evidence named for one answer, at the most.
 _EVIDENCE_MAX = 6
 
@@ -36,16 +38,15 @@ def layer_of(loop: Loop, number: int) -> Layer:
     reading = reading_of(loop.laws)
     told = _Teller(sure, evidence)
     curve, jitter = reading.curve, reading.jitter
-    growth = told.word(curve.growth, curve.reason)
+    growth = told(Told[Growth], curve.growth, curve.reason)
     rough = len(loop.laws) == 1 and not loop.laws[0].exact and loop.laws[0].values > 1
     unbased = curve.growth == "listed" or rough
-    base = told.number(None if unbased else rounded(curve.base_ns), curve.reason)
-    factor = told.ratio(curve.factor, curve.reason or f"the schedule is {curve.growth}")
-    step = told.number(
-        None if curve.step_ns is None else rounded(curve.step_ns),
-        curve.reason or f"the schedule is {curve.growth}",
-    )
-    cap = told.number(None if curve.cap_ns is None else rounded(curve.cap_ns), curve.cap_reason)
+    base = told(Told[int], None if unbased else rounded(curve.base_ns), curve.reason)
+    other = curve.reason or f"the schedule is {curve.growth}"
+    factor = told(Told[float], None if curve.factor is None else round(curve.factor, 4), other)
+    step = told(Told[int], None if curve.step_ns is None else rounded(curve.step_ns), other)
+    cap_ns = None if curve.cap_ns is None else rounded(curve.cap_ns)
+    cap = told(Told[int], cap_ns, curve.cap_reason)
     layer = Layer(
         number=number,
         attempts=attempts,
@@ -66,21 +67,10 @@ class _Teller(Struct, frozen=True):
     sure: Sureness
     evidence: tuple[Evidence, ...]
 
-    def number(self, value: int | None, reason: str) -> Told[int]:
+    def __call__(self, kind: type[Told[T]], value: T | None, reason: str) -> Told[T]:
         if value is None:
-            return Told[int](reason=reason)
-        return Told[int](value=value, sure=self.sure, evidence=self.evidence)
-
-    def ratio(self, value: float | None, reason: str) -> Told[float]:
-        if value is None:
-            return Told[float](reason=reason)
-        shown = round(value, 4)
-        return Told[float](value=shown, sure=self.sure, evidence=self.evidence)
-
-    def word(self, value: Growth | None, reason: str) -> Told[Growth]:
-        if value is None:
-            return Told[Growth](reason=reason)
-        return Told[Growth](value=value, sure=self.sure, evidence=self.evidence)
+            return kind(reason=reason)
+        return kind(value=value, sure=self.sure, evidence=self.evidence)
 
 
 def _words(layer: Layer, curve: Curve, laws: Sequence[Law]) -> str:

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from faultclock.model.error_model.error_model import ErrorModel
-from faultclock.model.trace.trace import TraceEvent
+from faultclock.model.trace.trace import TraceEvent, seqs
 from faultclock.oracle.check import Verdicts, Violation, also, broken, check, held, otherwise
 from faultclock.oracle.facts.history import History, aims_at
 from faultclock.oracle.facts.permissions import (
@@ -44,13 +44,12 @@ def broken_request(
 ) -> Violation:
     """Return a violation that names the request and shows when it was open."""
     about = "" if prompt.tool_call is None else f" about {prompt.tool_call}"
-    proof = (prompt.shown, *((prompt.settled,) if prompt.settled else ()), *events)
     return broken(
         requirements,
         call=prompt.call,
         expected=f"{prompt.kind} {prompt.id}{about}: {expected}",
         observed=observed,
-        events=tuple(sorted(event.seq for event in proof)),
+        events=tuple(sorted(seqs(prompt.shown, prompt.settled, *events))),
         hint=hint,
     )
 
@@ -76,11 +75,10 @@ def respected(history: History, model: ErrorModel) -> Verdicts:
         yield held(*requirements)
         if permission.given:
             continue
-        name = f"{execution.tool} ({execution.tool_call})"
         yield broken(
             requirements,
             call=execution.call,
-            expected=f"{name} runs only when {permission.needs}",
+            expected=f"{execution} runs only when {permission.needs}",
             observed=f"it ran, and {permission.why_not}",
             events=(*permission.events, execution.called.seq),
             hint="An approval holds for the call that was shown, not for its tool.",
@@ -122,7 +120,7 @@ def _judge_approved(model: ErrorModel, call: ToolCall, prompt: Prompt) -> Verdic
             call=call.call,
             expected=f"{call} runs: it was approved",
             observed="it never ran",
-            events=(prompt.shown.seq, *(item.seq for item in (prompt.accepted,) if item)),
+            events=seqs(prompt.shown, prompt.accepted),
             hint="Is the answer of one request taken for that of another?",
         )
 
@@ -334,7 +332,7 @@ def _without_consent(
     return broken(
         void if late else given,
         call=execution.call,
-        expected=f"{execution.tool} ({execution.tool_call}) runs after a yes to this call",
+        expected=f"{execution} runs after a yes to this call",
         observed=f"it ran, and {observed}",
         events=(
             *(prompt.shown.seq for prompt in own[:1]),

@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import Struct
 
 from faultclock.model.error_model.error_model import AudienceRule, ErrorModel
-from faultclock.model.trace.trace import TraceEvent
+from faultclock.model.trace.trace import TraceEvent, seqs
 from faultclock.oracle.check import Check, Verdicts, Violation, broken, held, otherwise
 from faultclock.oracle.facts.history import History
 from faultclock.oracle.leaks import NAMES, leaks
@@ -133,7 +133,7 @@ def _silence(rule: AudienceRule, request: Request) -> Violation:
         call=request.id,
         expected=f"a message to the audience {rule.id!r} about the failure that ended the call",
         observed="no message",
-        events=() if request.end is None else (request.end.seq,),
+        events=seqs(request.end),
     )
 
 

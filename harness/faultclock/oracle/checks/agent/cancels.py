@@ -193,7 +193,7 @@ def _turn_fault(
         return _RIGHT
     for execution in _running(history, cancel):
         if execution.call == call.id and not _stopped(history, execution, due_ns):
-            return f"{_name(execution)} went on", execution.events
+            return f"{execution} went on", execution.events
     for prompt in history.prompts:
         over = prompt.settled
         in_time = over is not None and (over.seq < cancel.seq or over.at_ns <= due_ns)
@@ -216,23 +216,19 @@ def _judge_tools(
     for execution in hit:
         stopped = _stopped(history, execution, due_ns)
         fault = _RIGHT if stopped else ("it went on", execution.events)
-        yield f"{_TOOL}{_name(execution)} stops", execution.call, fault
+        yield f"{_TOOL}{execution} stops", execution.call, fault
     if not hit or rules.tool is None:
         # Whether a cancel of one tool ends its turn as well, runtimes differ on.
         return
     for sibling in (item for item in running if item not in hit):
         fault = _sibling_fault(history, sibling, cancel)
-        yield f"{_TOOL}{_name(sibling)} goes on", sibling.call, fault
+        yield f"{_TOOL}{sibling} goes on", sibling.call, fault
     call = history.call(hit[0].call)
     if call is not None and call.raised and call.stop is None and call.end is not None:
         named = error_of(call.end) or ""
         went_up = split(named)[0] == split(rules.tool)[0]
         fault = (f"it ended with {named}", (call.end.seq,)) if went_up else _RIGHT
         yield f"{_TOOL}the turn goes on", call.id, fault
-
-
-def _name(execution: Execution) -> str:
-    return f"{execution.tool} ({execution.tool_call})"
 
 
 def _running(history: History, cancel: TraceEvent) -> Iterator[Execution]:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.error_model.failure_rules import ANY_PAIR, LimitRule
+from faultclock.model.trace.trace import seqs
 from faultclock.oracle.check import Verdicts, Violation, broken, check, held, otherwise
 from faultclock.oracle.facts.history import History
 from faultclock.oracle.facts.run_end import RunEnd, end_of
@@ -97,13 +98,13 @@ def _ends(
 def _violation(
     rule: LimitRule, use: Use, end: RunEnd | None, expected: str, observed: str
 ) -> Violation:
-    shown = (use.last, use.over, None if end is None else end.event)
+    shown = seqs(use.last, use.over, None if end is None else end.event)
     return broken(
         (rule.requirement,),
         call=use.call,
         expected=expected,
         observed=observed,
-        events=tuple(dict.fromkeys(event.seq for event in shown if event is not None)),
+        events=tuple(dict.fromkeys(shown)),
         hint="Look at the limit before the next step, not after it.",
     )
 

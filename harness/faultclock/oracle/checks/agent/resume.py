@@ -12,7 +12,7 @@ from typing import Any
 
 from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.error_model.turn_rules import ResumeRow, ResumeRules
-from faultclock.model.trace.trace import TraceEvent
+from faultclock.model.trace.trace import TraceEvent, seqs
 from faultclock.oracle.check import Verdicts, also, broken, check, held, otherwise
 from faultclock.oracle.checks.agent.turn_course import Said, judge_held, said_in, said_in_turn
 from faultclock.oracle.facts.history import History
@@ -78,11 +78,7 @@ def decision(history: History, model: ErrorModel) -> Verdicts:
             call=start.id,
             expected=f"{fault[0]}: {_WORDS[row.condition]}",
             observed=fault[1],
-            events=(
-                life.start.seq,
-                *_last_read(history, start),
-                *(() if start.end is None else (start.end.seq,)),
-            ),
+            events=(life.start.seq, *_last_read(history, start), *seqs(start.end)),
             hint="Decide by the stored data, before any extension is initialised.",
         )
 

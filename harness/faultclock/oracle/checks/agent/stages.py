@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Literal
 
 from faultclock.model.error_model.error_model import ErrorModel
-from faultclock.model.trace.trace import TraceEvent
+from faultclock.model.trace.trace import TraceEvent, seqs
 from faultclock.oracle.check import Verdicts, also, broken, check, held
 from faultclock.oracle.facts.history import History
 from faultclock.oracle.facts.port_facts import StageVisit
@@ -136,13 +136,12 @@ def next_stage(history: History, model: ErrorModel) -> Verdicts:
         fault = _not_followed(history, visit)
         if fault is None:
             continue
-        left = () if visit.left is None else (visit.left.seq,)
         yield broken(
             requirements,
             call=visit.call,
             expected=fault[0],
             observed=fault[1],
-            events=(*left, *fault[2], call.end.seq),
+            events=(*seqs(visit.left), *fault[2], call.end.seq),
             hint="After the last attempt the state machine owns the next move.",
         )
 
@@ -163,7 +162,7 @@ def _not_followed(history: History, visit: StageVisit) -> tuple[str, str, tuple[
     entered = None
     if follows is not None and follows.phase == "check_gate":
         entered = follows.stage
-    shown = () if follows is None else (follows.seq,)
+    shown = seqs(follows)
     kind, _, stage = said.partition(" ")
     if kind == "stage":
         if entered == stage:

@@ -12,10 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from faultclock.model.canonical import digest_of
 from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.oracle.check import Verdicts, also, broken, check, held
 from faultclock.oracle.facts.history import History
-from faultclock.oracle.facts.tool_fates import arguments_of, digest, fits, is_fit
+from faultclock.oracle.facts.tool_fates import arguments_of, fits, is_fit
 from faultclock.oracle.facts.tool_messages import Message, results_of
 from faultclock.oracle.facts.turn_facts import Execution, ToolCall
 
@@ -66,8 +67,9 @@ def _judge_output(history: History, model: ErrorModel) -> Verdicts:
         if result.fate.kind != "malformed" or result.sealed:
             continue
         yield held(*requirements)
-        handed_on = isinstance(result.value, Mapping) and "value" in result.value
-        handed_on |= result.value is not None and digest(result.value) == result.fate.value_sha256
+        value = result.value
+        handed_on = isinstance(value, Mapping) and "value" in value
+        handed_on |= value is not None and digest_of(value) == result.fate.value_sha256
         if result.pair == wanted or (result.pair is None and not handed_on):
             continue
         yield broken(
@@ -117,7 +119,7 @@ def asked_for(history: History, model: ErrorModel) -> Verdicts:
         yield broken(
             requirements,
             call=execution.call,
-            expected=f"{execution.tool} ({execution.tool_call}) runs as the model asked for it",
+            expected=f"{execution} runs as the model asked for it",
             observed=observed[:300],
             events=(execution.called.seq,),
             hint="Hand on the model's id of the call, and the arguments that were approved.",

@@ -165,7 +165,7 @@ def deadline(history: History, model: ErrorModel) -> Verdicts:
             also(model, "tools.deadline"),
             observed,
             call=execution.call,
-            expected=f"{execution.tool} ({execution.tool_call}) is given up exactly"
+            expected=f"{execution} is given up exactly"
             f" {format_duration(due_ns - called.at_ns)} after its execution began",
             events=execution.events,
             hint="Does the tool's timer start with the proposal, or with the approval?",
@@ -215,11 +215,11 @@ def _waited(executions: list[Execution], prompts: list[Prompt]) -> tuple[str, tu
         end = one.end
         if end is None or end.at_ns <= one.called.at_ns:
             continue
-        when = f"only when {one.tool} ({one.tool_call}) had ended"
+        when = f"only when {one} had ended"
         for other in executions:
             after = max(one.called.at_ns, ready_ns) < end.at_ns <= other.called.at_ns
             if other is not one and after:
-                observed = f"{other.tool} ({other.tool_call}) began {when}"
+                observed = f"{other} began {when}"
                 return observed, (*one.events, other.called.seq)
         for prompt in prompts:
             if prompt.tool_call != one.tool_call and end.at_ns <= prompt.shown.at_ns:

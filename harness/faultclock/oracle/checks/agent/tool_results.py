@@ -18,12 +18,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
+from faultclock.model.canonical import digest_of
 from faultclock.model.error_model.error_model import AudienceRule, ErrorModel
 from faultclock.model.scenario.tool_script import ToolScript
 from faultclock.model.secrets import SECRET
 from faultclock.oracle.check import Verdicts, Violation, also, broken, check, held, otherwise
 from faultclock.oracle.facts.history import History
-from faultclock.oracle.facts.tool_fates import FAILED, Fate, digest, values_of
+from faultclock.oracle.facts.tool_fates import FAILED, Fate, values_of
 from faultclock.oracle.facts.tool_messages import Result, results_of
 from faultclock.oracle.leaks import leaks
 from faultclock.oracle.words import excerpt
@@ -168,7 +169,7 @@ def _wrong_value(result: Result) -> tuple[str, str] | None:
     candidates = [result.content, result.value]
     if isinstance(result.value, Mapping) and "value" in result.value:
         candidates.append(result.value["value"])
-    if not any(digest(item) == wanted for item in candidates):
+    if not any(digest_of(item) == wanted for item in candidates):
         return expected, f"the result holds another value: {excerpt(result.content)}"
     return None
 
@@ -320,7 +321,7 @@ def _reads_as_good(history: History, result: Result) -> str:
     given = [result.content, value]
     if isinstance(value, Mapping):
         given += [value[name] for name in _VALUES & value.keys()]
-    if script is not None and any(digest(item) == digest(script.value) for item in given):
+    if script is not None and any(digest_of(item) == digest_of(script.value) for item in given):
         return "the result is the one of a success"
     return "the result says that all is well" if words in _GOOD_WORDS else ""
 
@@ -344,7 +345,7 @@ def _is_a_draw(fate: Fate, script: ToolScript) -> bool:
 
 def _returned(fate: Fate, script: ToolScript) -> tuple[str, ...]:
     """Return the names and values in what the tool returned, as they stand in any rendering."""
-    found = (item for item in values_of(script) if digest(item) == fate.value_sha256)
+    found = (item for item in values_of(script) if digest_of(item) == fate.value_sha256)
     value = script.value if fate.value_sha256 is None else next(found, None)
     texts = (str(leaf).replace('"', "\n") for leaf in _leaves(value, names=True))
     # Line ends and quotes are written differently in JSON.

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from faultclock.model.duration import format_duration
 from faultclock.model.error_model.error_model import ErrorModel
-from faultclock.model.trace.trace import TraceEvent
+from faultclock.model.trace.trace import TraceEvent, seqs
 from faultclock.oracle.check import Verdicts, Violation, broken, check, held
 from faultclock.oracle.facts.history import History
 from faultclock.oracle.failures.engine import call_of, failures_of, may_have_ended_it, was_cut
@@ -110,8 +110,7 @@ def _not_as_its_class(
     if again is None:
         expected = f"it is done again: {failure} is {named}, {limit} attempts in all"
         observed = f"it was given up after attempt {tries}"
-        end = call_of(history, failure).end
-        events += () if end is None else (end.seq,)
+        events += seqs(call_of(history, failure).end)
     elif failure.ruling is not None:
         expected = f"{limit} attempts in all after {failure}"
         observed = f"it was done again after attempt {tries}"
@@ -129,7 +128,7 @@ def _not_as_its_class(
         call=failure.call,
         expected=expected,
         observed=observed,
-        events=(*events, *(() if again is None else (again.seq,))),
+        events=(*events, *seqs(again)),
         hint="Decide by class and code whether it is worth a retry, and count the first attempt.",
     )
 

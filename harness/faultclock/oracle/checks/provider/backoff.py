@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 
 from faultclock.model.duration import format_duration
 from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.trace.trace import seqs
 from faultclock.oracle.check import (
     OF_OWN_POLICIES,
     Verdicts,
@@ -21,6 +22,7 @@ from faultclock.oracle.check import (
     class_requirement,
     exercising,
     held,
+    requirement_of,
 )
 from faultclock.oracle.facts.history import History
 from faultclock.oracle.retries.plans import plans_of
@@ -109,19 +111,15 @@ def _after_success(model: ErrorModel, request: Request, step: Step) -> Violation
     if following is not None:
         observed, events = f"attempt {step.attempt.number + 1} was made", following.events
     else:
-        observed, events = "the call ended with an error", _ending(request)
+        observed, events = "the call ended with an error", seqs(request.end)
     return Violation(
-        requirement=next(iter(also(model, "classification.message")), None),
+        requirement=requirement_of(model, "classification.message"),
         call=request.id,
         expected=f"the reply of attempt {step.attempt.number}, which was good",
         observed=observed,
         events=(*step.attempt.events, *events),
         hint="A good answer was taken for an error, or several calls went to the base URL of one.",
     )
-
-
-def _ending(request: Request) -> tuple[int, ...]:
-    return () if request.end is None else (request.end.seq,)
 
 
 def _not_as_its_class(
@@ -139,7 +137,7 @@ def _not_as_its_class(
         within = "" if ruling is None else f", up to {ruling.policy.attempts_max} attempts"
         expected = f"a retry: {attempt.signal} is {seen}{within}"
         observed = f"the call gave up after attempt {attempt.number}, without a retry"
-        events = _ending(request)
+        events = seqs(request.end)
         hint = "Often a failure that is taken for a permanent one, or a client without retries."
     return broken(
         requirements,
@@ -209,7 +207,7 @@ def _judge_wait(
     if step_legal(step):
         return
     yield broken(
-        (requirement or next(iter(also(model, "backoff.declared")), None), *exercised),
+        (requirement or requirement_of(model, "backoff.declared"), *exercised),
         call=request.id,
         expected=_expected(wait),
         observed=_observed(step, waited_ns, wait.retry_number),
@@ -269,7 +267,7 @@ def attempts(history: History, model: ErrorModel) -> Verdicts:
         exercised = _exercised(model, step, own, "backoff.attempts")
         yield held(*exercised)
         if judged != "used_up":
-            cited = own or next(iter(also(model, "backoff.declared")), None)
+            cited = own or requirement_of(model, "backoff.declared")
             yield exercising(_count(request, step, cited), *exercised)
 
 
@@ -293,7 +291,7 @@ def _count(request: Request, step: Step, requirement: str | None) -> Violation:
         expected=f"{limit} attempts in all for {step.classification}"
         + (", declared by the subject" if declared else ""),
         observed=observed,
-        events=(*(attempt.start.seq for attempt in made), *_ending(request)),
+        events=(*(attempt.start.seq for attempt in made), *seqs(request.end)),
         hint=hint,
     )
 

@@ -12,6 +12,7 @@ from typing import Literal
 from faultclock.model.duration import format_duration
 from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.error_model.failure_rules import ChainRules
+from faultclock.model.trace.trace import seqs
 from faultclock.oracle.check import Check, Verdicts, broken, check, held, otherwise, verdict
 from faultclock.oracle.facts.history import History
 from faultclock.oracle.facts.run_end import end_of
@@ -61,8 +62,8 @@ def _why(visit: Visit) -> str:
 
 def _events(visit: Visit) -> tuple[int, ...]:
     """Return the events of how a visit ended, and of what was asked after it."""
-    following = () if visit.following is None else (visit.following.start.seq,)
-    return (*visit.last.attempt.events, *following)
+    following = visit.following
+    return (*visit.last.attempt.events, *seqs(following.start if following else None))
 
 
 # -------------------------------------------------------------------- where a request goes
@@ -95,13 +96,12 @@ def _judge_advance(
     if following is None:
         if not turning.due or not visit.is_over or visit.last.act == "retry":
             return
-        end = visit.request.end
         yield broken(
             requirements,
             call=visit.call.id,
             expected=f"{asked}{_why(visit)}",
             observed="no other provider was asked",
-            events=(*_events(visit), *(() if end is None else (end.seq,))),
+            events=(*_events(visit), *seqs(visit.request.end)),
             hint="Is the failure taken for a fatal one, or is the chain not asked at all?",
         )
         return

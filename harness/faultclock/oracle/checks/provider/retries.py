@@ -13,7 +13,7 @@ from itertools import pairwise
 from faultclock.model.duration import MILLISECOND_NS, SECOND_NS, format_roughly
 from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.scenario.provider_script import DEFAULT_DIALECT
-from faultclock.model.trace.trace import TraceEvent
+from faultclock.model.trace.trace import TraceEvent, seqs
 from faultclock.oracle.check import Verdicts, also, broken, check, held, otherwise
 from faultclock.oracle.facts.history import History
 from faultclock.oracle.wire.attempts import Attempt, Call, Request
@@ -244,13 +244,12 @@ def tried(history: History, model: ErrorModel) -> Verdicts:
             continue
         yield held(*requirements)
         if alone:
-            ending = () if request.end is None else (request.end.seq,)
             yield broken(
                 requirements,
                 call=request.id,
                 expected=f"at least one more attempt after {first.signal}",
                 observed="it gave up after its first attempt",
-                events=(*first.events, *ending),
+                events=(*first.events, *seqs(request.end)),
                 hint="Retry a few times, with waits that grow.",
             )
 

@@ -16,7 +16,7 @@ from msgspec import Struct
 from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.error_model.role_rules import ToolRules
 from faultclock.model.retry_policy import Backoff, Jitter, RetryPolicy
-from faultclock.model.trace.trace import TraceEvent
+from faultclock.model.trace.trace import TraceEvent, seqs
 from faultclock.oracle.check import check
 from faultclock.oracle.facts.history import History, once
 from faultclock.oracle.wire.attempts import Attempt, Call
@@ -97,8 +97,7 @@ class ToolRun(Struct, frozen=True, kw_only=True):
     @property
     def seen(self) -> tuple[int, ...]:
         """`seq` of its beginning and of its end."""
-        ends = (self.reply, self.call.end)
-        return (self.call.start.seq, *(event.seq for event in ends if event is not None))
+        return seqs(self.call.start, self.reply, self.call.end)
 
 
 def contract_of(history: History) -> Mapping[str, Any]:

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from faultclock.model.duration import format_duration
 from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.error_model.role_rules import ExtensionRules, PhaseRule
-from faultclock.model.trace.trace import TraceEvent
+from faultclock.model.trace.trace import TraceEvent, seqs
 from faultclock.oracle.check import Verdicts, also, check, verdict
 from faultclock.oracle.checks.roles.executions import cancels_of_calls, contract_of
 from faultclock.oracle.facts.history import History, once
@@ -136,7 +136,7 @@ def _acts(history: History, call: Call, *, since_ns: int = 0) -> tuple[int, ...]
 
 def _seen(call: Call, *events: int) -> tuple[int, ...]:
     """Return `seq` of the first events that show something, and of the bounds of their call."""
-    return (*events[:3], *(event.seq for event in (call.start, call.end) if event))
+    return (*events[:3], *call.bounds)
 
 
 def phases_ended(history: History, model: ErrorModel) -> Iterator[TraceEvent]:
@@ -186,7 +186,7 @@ def capabilities(history: History, model: ErrorModel) -> Verdicts:
             f"it offers {', '.join(offered) or 'nothing'}" if lacks else "",
             call=step.call.id,
             expected=f"once active it offers {', '.join(declared)}",
-            events=_seen(step.call, *(() if event is None else (event.seq,))),
+            events=_seen(step.call, *seqs(event)),
             hint="What it offers is read from its attribute `capabilities`.",
         )
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from msgspec import Struct, field
 
 from faultclock.model.error_model.error_model import AudienceRule
+from faultclock.model.trace.trace import seqs
 from faultclock.oracle.checks.roles.store_registers import (
     READS,
     WRITES,
@@ -128,7 +129,7 @@ def _torn(state: StoreState, call: Call) -> Found:
     if damage not in state.torn:
         state.torn.add(damage)
         crash = state.crashes.get(call.life - 1)
-        yield Wrong("torn", call, () if crash is None else (crash.seq,))
+        yield Wrong("torn", call, seqs(crash))
 
 
 def _other(state: StoreState, call: Call) -> Found:
@@ -236,7 +237,7 @@ def _edited(state: StoreState, call: Call, register: Register) -> Found:
 
 def _lost(state: StoreState, call: Call, acked: Call, what: str) -> Found:
     """Charge an answer that lacks what was acknowledged."""
-    end = () if acked.end is None else (acked.end.seq,)
+    end = seqs(acked.end)
     if state.failing(acked):
         error = "an error" if "unavailable" in state.lenient else _UNAVAILABLE
         words = {"error": error, "reader": call.id, "what": what}
@@ -248,7 +249,7 @@ def _lost(state: StoreState, call: Call, acked: Call, what: str) -> Found:
             state.rolled_back.add(call.start.session)
         crash = state.crash_between(acked, call)
         how = "a restart" if crash is None else "a crash"
-        events = end if crash is None else (*end, crash.seq)
+        events = (*end, *seqs(crash))
         yield Wrong("gone", call, events, {"kept": _kept(acked), "how": how, "what": what})
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, field
 
-from faultclock.model.trace.trace import TraceEvent
+from faultclock.model.trace.trace import TraceEvent, seqs
 from faultclock.oracle.wire.attempts import Call
 from faultclock.oracle.wire.chain import outermost, typed
 
@@ -183,8 +183,7 @@ class StoreState(Struct, kw_only=True):
 
     def events_of(self, call: Call) -> tuple[int, ...]:
         """Return `seq` of what shows a call: its start, the failures that it met, and its end."""
-        end = () if call.end is None else (call.end.seq,)
-        return (call.start.seq, *self.failing(call), *end)
+        return (call.start.seq, *self.failing(call), *seqs(call.end))
 
     def was_edited(self, kept: Kept, call: Call) -> bool:
         """Return whether files were changed from outside since something was written well."""

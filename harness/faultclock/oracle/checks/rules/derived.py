@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.error_model.turn_rules import split
-from faultclock.model.trace.trace import TraceEvent
+from faultclock.model.trace.trace import TraceEvent, seqs
 from faultclock.oracle.checks.agent.cancels import calls_cancelled
 from faultclock.oracle.checks.agent.stages import series_of_stages
 from faultclock.oracle.checks.agent.store_redo import store_series
@@ -132,9 +132,7 @@ def interactions_over(history: History, _model: ErrorModel) -> Iterator[TraceEve
             # A record without a life is of the first one, or of a subject that has but one.
             "lives": (prompt.life, 1),
             "said": prompt.said or "unanswered",
-            "shown_by": tuple(
-                event.seq for event in (prompt.shown, prompt.settled, call.end) if event is not None
-            ),
+            "shown_by": seqs(prompt.shown, prompt.settled, call.end),
         }
         yield _derived(prompt.shown, "interaction.over", payload)
 

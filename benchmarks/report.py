@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks._table import Row, Size, installed, rows_of
-from benchmarks.scenario_run import SCENARIO, suite
+from benchmarks.scenario_run import SCENARIO
+from benchmarks.suite import suite
 from faultclock.model.report.finding import Report
 from faultclock.render.html_text import html_report
 
@@ -72,7 +73,7 @@ def measure(size: Size) -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as folder:
         pages = {name: Path(folder, f"{runs}.html") for name, (runs, _) in sizes.items()}
         for name, (runs, seeds) in sizes.items():
-            report = cut(suite(subject, scenarios, seeds)(), runs)
+            report = cut(suite(subject, "stud-cli", scenarios, seeds)(), runs)
             pages[name].write_text(html_report(report), "utf-8")
             figures["page", "bytes"][name] = pages[name].stat().st_size
         if all(PEERS.values()):

@@ -31,11 +31,14 @@ GOALS = (
 PEERS = {"the OpenAI SDK": installed("openai")}
 
 
-def suite(subject: str, model_id: str, selectors: tuple[str, ...]) -> Callable[[], Report]:
+def suite(
+    subject: str, model_id: str, selectors: tuple[str, ...], seeds: int | None = None
+) -> Callable[[], Report]:
     """Return what runs the scenarios that fit, and judges them.
 
     Args:
         selectors: of the scenarios; none takes all.
+        seeds: of each scenario; None: as many as it has.
     """
     binding, model = prepare(subject), load_error_model(model_id)
     fits = fitting(find_scenarios(selectors), selectors, binding, model.id)
@@ -45,6 +48,7 @@ def suite(subject: str, model_id: str, selectors: tuple[str, ...]) -> Callable[[
         binding=binding,
         subject_spec=subject,
         model=model,
+        seeds=seeds,
         jobs=2,
     )
     return partial(run_suite, request)

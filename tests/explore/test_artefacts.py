@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
-from faultclock.explore.artefacts import Artefacts, Origin, artefacts, run_command
+from faultclock.explore.artefacts import Artefacts, Origin, artefacts
 from faultclock.explore.fingerprint import marks_of
 from faultclock.explore.shrink import Smallest, own_scenario, shrink
 from faultclock.load.scenario import (
@@ -189,7 +190,9 @@ def test_nothing_says_where_it_was_written(tmp_path: Path, monkeypatch: pytest.M
         assert str(tmp_path) not in text
         assert str(Path.home()) not in text
     assert made.command.endswith("--subject my_adapter.py:subject --model m.yaml")
-    assert run_command("found/a b.yaml", origin).startswith("faultclock run 'found/a b.yaml' ")
+    kept = artefacts(shrunk, mark, replace(origin, folder="found/a b"))
+    assert kept.command.startswith("faultclock run 'found/a b/")
+    assert f"Run it: {kept.command}" in "".join(kept.files.values())
 
 
 def test_the_pytest_file_finds_a_subject_in_a_file_wherever_it_is_started(

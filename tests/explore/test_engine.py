@@ -13,6 +13,7 @@ import pytest
 from faultclock.errors import InputError
 from faultclock.explore.drawing import planned
 from faultclock.explore.engine import ExploreRequest, Interrupted, explore
+from faultclock.explore.everything import vary_everything
 from faultclock.explore.trial import rerun
 from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.report.exploration import Exploration, Reached, Tried
@@ -23,7 +24,7 @@ from faultclock.run.process import confirm
 from faultclock.run.process.workers import Workers
 from faultclock.subjects.binding import Binding
 from tests.explore.worlds import careless, deadly, varying
-from tests.run.conftest import limited, small
+from tests.run.conftest import limited, shipped_scenario, small
 from tests.run.unsteady_subjects import binding_of, of_process_state
 
 RUNS = 10
@@ -241,16 +242,36 @@ def test_runs_that_ask_for_nothing_are_named_with_their_reason(model: ErrorModel
     exploration = explore(request, ledger=kept)
     assert exploration.verdict is Verdict.INCONCLUSIVE
     (item,) = exploration.scenarios
-    (group,) = item.no_results
-    assert (group.why.check, group.runs, group.first) == ("evidence.exercised", 8, 1)
-    assert item.spoilt == 8
-    trace = rerun(scenario, careless, coordinates_of(group.token))
-    assert trace.footer.digest == kept.batches[0][0][0].trace_digest
-    reasons = {tried.no_result.reason for batch in kept.batches for tried, _ in batch}  # type: ignore[union-attr]
-    assert reasons == {
-        "it ended without a single attempt, so nothing was shown",
-        "it raised KeyError without a single attempt, so nothing was shown",
-    }
+    ended, raised = item.no_results
+    assert {group.why.check for group in item.no_results} == {"evidence.exercised"}
+    assert ended.why.reason == "it ended without a single attempt, so nothing was shown"
+    assert raised.why.reason == "it raised KeyError without a single attempt, so nothing was shown"
+    assert ended.first == 1 < raised.first
+    assert ended.runs + raised.runs == item.spoilt == 8
+    trace = rerun(scenario, careless, coordinates_of(raised.token))
+    (tried,) = (one for batch in kept.batches for one, _ in batch if one.number == raised.first)
+    assert trace.footer.digest == tried.trace_digest
+
+
+@pytest.mark.parametrize(
+    ("subject", "scenario"),
+    [
+        ("reference-tool", "tool-contract/cancel-in-request"),
+        ("reference-tool", "tool-contract/invalid-input"),
+        ("reference-extension", "extension-contract/dispose-unused"),
+    ],
+)
+def test_a_situation_that_does_not_come_about_in_a_drawn_run_takes_nothing_away(
+    model: ErrorModel, bound: Callable[[str], Binding], subject: str, scenario: str
+) -> None:
+    """A cancel that comes first, or an input that is refused, leaves a slow service unasked."""
+    drawn = vary_everything(shipped_scenario(scenario))
+    request = asked(model, bound(subject), scenarios=(drawn,), runs=25)
+    exploration = explore(request)
+    assert exploration.verdict is Verdict.PASS
+    (item,) = exploration.scenarios
+    assert item.no_results
+    assert not item.spoilt
 
 
 def test_a_run_that_kills_its_worker_is_named_and_the_others_are_there(
@@ -273,7 +294,10 @@ def test_a_run_that_kills_its_worker_is_named_and_the_others_are_there(
     assert exploration.runs == 12
     assert not exploration.groups
     groups = exploration.scenarios[0].no_results
-    assert [group.runs for group in groups if group.why.check == "evidence.whole"] == [len(died)]
+    (group,) = (group for group in groups if group.why.check == "evidence.whole")
+    assert group.runs == len(died)
+    in_order = next(run for run in died if run.number == group.first).schedule == "fifo"
+    assert bool(group.token) is in_order, "of a drawn order nothing is left"
     assert exploration.verdict is Verdict.INCONCLUSIVE, "runs that passed do not speak for these"
 
 

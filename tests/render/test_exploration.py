@@ -180,7 +180,8 @@ def test_runs_that_were_not_the_same_twice_prove_nothing() -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"totals": {}}, "the time ended before its first run"),
+        ({"totals": {}}, "it ended before its first run"),
+        ({"as_written": None}, "it ended before run 1, the scenario as it is written"),
         ({"no_results": (sample.no_result(spoils=True),)}, "3 runs came to no result"),
         ({"totals": {"INCONCLUSIVE": 5}}, "none of its runs passed"),
         ({"as_written": Verdict.INCONCLUSIVE}, "run 1, the scenario as it is written, is incon"),

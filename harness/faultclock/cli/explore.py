@@ -37,14 +37,14 @@ events at one instant, vary in every scenario. Run 1 is the scenario as it is wr
 
 \b
 Examples:
-  faultclock explore exploration --subject my_adapter.py:subject --runs 500 -o found
+  faultclock explore rate-limits --subject my_adapter.py:subject --runs 500 -o found
   faultclock explore my/scenario.yaml --subject openai-async --time 60s --html found.html
   faultclock explore rate-limits --subject reference --runs 50 --json - | jq .groups
   faultclock explore scenarios/recorded --subject my_adapter.py:subject --vary-everything
   faultclock explore rate-limits --subject my_adapter.py:subject --raises KeyError -o found
   faultclock explore provider-transient --subject my_adapter.py:subject --raises crash.log
-  faultclock explore exploration --subject my_agent.py:agent --runs 100000 --history found.sqlite
-  faultclock explore exploration --subject my_agent.py:agent --runs 100000 --history found.sqlite \\
+  faultclock explore common --subject my_agent.py:agent --runs 100000 --history found.sqlite
+  faultclock explore common --subject my_agent.py:agent --runs 100000 --history found.sqlite \\
     --resume
 
 Every failure has a token: `faultclock replay TOKEN` makes its run again, byte for byte. With -o,
@@ -59,7 +59,8 @@ workers. Ctrl-C ends the exploration: it reports the finished runs, and --histor
 
 \b
 Exit codes: 0 no run fails, 1 some run fails, 2 wrong usage, 3 nothing fails but not all is proved:
-a scenario had no run that passed, a run hung, or was not the same twice. 130 interrupted.
+a scenario is inconclusive as it is written or had no run that passed, or a run hung, asked the
+provider for nothing, or was not the same twice. 130 interrupted.
 """
 
 
@@ -250,7 +251,7 @@ def _request(
 
     binding = prepared(subject, inline=inline, wall_limit_s=wall_limit).binding
     fits, passed_over = playable(
-        fitting(found, selectors, binding, error_model.id), selectors, binding
+        fitting(found, selectors, binding, error_model.id), selectors, binding, found
     )
     chosen = schedules or _SCHEDULES
     shipped = set(shipped_scenarios().values())

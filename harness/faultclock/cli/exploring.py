@@ -139,6 +139,8 @@ class Exploring(Struct, kw_only=True):
                 update={
                     "no_results": tuple(
                         group.model_copy(update={"again": self._again(item.scenario, group.token)})
+                        if group.token
+                        else group
                         for group in item.no_results
                     )
                 }
@@ -159,6 +161,8 @@ class Exploring(Struct, kw_only=True):
             words += ["--reading", f"{switch}={option}"]
         if self.request.sought is not None:
             words += ["--raises", self.request.sought.text]
+        if self.request.wall_limit_s is not None:
+            words += ["--wall-limit", f"{self.request.wall_limit_s:g}s"]
         return shlex.join(words)
 
     def _explored(self) -> tuple[Exploration, int, bool]:
@@ -207,7 +211,7 @@ class Exploring(Struct, kw_only=True):
             yield f"  written: {path}"
         if exploration.groups and not self.outputs.has_page:
             yield "  to see both runs side by side: --html found.html, or -o DIR for all files"
-        if exploration.verdict is Verdict.INCONCLUSIVE:
+        if exploration.verdict is Verdict.INCONCLUSIVE and exploration.complete:
             yield "  inconclusive is not a pass: the reason above has to go first"
 
     def _session_lines(self, session: KeptSession, found: Found) -> Iterator[str]:

@@ -141,7 +141,7 @@ def _request(
 
     binding = prepared(subject, wall_limit_s=wall_limit_s).binding
     fits = fitting(found, selectors, binding, error_model.id)
-    chosen, passed_over = playable(fits, selectors, binding)
+    chosen, passed_over = playable(fits, selectors, binding, found)
     request = SearchRequest(
         scenarios=tuple(scenario for item in chosen for scenario in item.runnable),
         binding=binding,

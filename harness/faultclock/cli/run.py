@@ -297,7 +297,7 @@ def _chosen(
     if gate is not None:
         gate.check(binding.id, error_model.id)
     fits = fitting(left, selectors, binding, error_model.id)
-    fits, passed_over = playable(fits, selectors, binding)
+    fits, passed_over = playable(fits, selectors, binding, left)
     left_out = tuple(item for item in left_out if item.scenario in _ids_for(found, binding))
     runnable = of_variant([scenario for item in fits for scenario in item.runnable], variant)
     narrowed = _narrowed(record, runnable, options) if last_failed else None

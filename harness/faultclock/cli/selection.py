@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -104,11 +104,17 @@ def fitting(
 
 
 def playable(
-    fits: Sequence[LoadedScenario], selectors: Sequence[str], binding: Binding
+    fits: Sequence[LoadedScenario],
+    selectors: Sequence[str],
+    binding: Binding,
+    found: Sequence[LoadedScenario] = (),
 ) -> tuple[tuple[LoadedScenario, ...], tuple[PassedOver, ...]]:
     """Return those of `fits` that can be played for this subject, and the others with the reason.
 
     Of scenarios in another API it makes no difference whether a folder was named or each file.
+
+    Args:
+        found: what was selected; a selector of which nothing fits is passed over whole.
 
     Raises:
         InputError: none can be played.
@@ -138,7 +144,28 @@ def playable(
             f" {others[0].because}",
             hint="choose another subject, or scenarios that name no dialect",
         )
-    return tuple(chosen), tuple(others)
+    return tuple(chosen), (*others, *_unfit(found, fits, selectors, binding))
+
+
+def _unfit(
+    found: Sequence[LoadedScenario],
+    fits: Sequence[LoadedScenario],
+    selectors: Sequence[str],
+    binding: Binding,
+) -> Iterator[PassedOver]:
+    """Yield the scenarios of selectors of which none fits: who named them waits for their runs."""
+    from faultclock.model.report.finding import PassedOver
+    from faultclock.run.bind_scenario import of_role
+
+    fitting_ids = {item.scenario.id for item in fits}
+    ids = [set(_matching(found, selector)) for selector in selectors] if found else []
+    unfit = {id_ for mine in ids if not mine & fitting_ids for id_ in mine}
+    for item in found:
+        if (scenario := item.scenario).id in unfit:
+            of = f"role {scenario.role}"
+            if of_role(scenario, binding):
+                of = f"the error model {' or '.join(scenario.models)}"
+            yield PassedOver(scenario=scenario.id, because=f"it is for {of}")
 
 
 def of_variant(scenarios: Sequence[Scenario], variant: str | None) -> tuple[Scenario, ...]:

@@ -45,6 +45,7 @@ class Origin(Struct, frozen=True, kw_only=True):
         token: the first of them as a text that can be typed; empty: not known.
         file: of the scenario that was explored; empty: it is shipped.
         raises: the exception that was searched for; empty: none was.
+        folder: where the files go; empty: nowhere yet.
     """
 
     subject: str
@@ -57,6 +58,7 @@ class Origin(Struct, frozen=True, kw_only=True):
     token: str = ""
     file: str = ""
     raises: str = ""
+    folder: str = ""
 
 
 class Artefacts(Struct, frozen=True, kw_only=True):
@@ -64,7 +66,7 @@ class Artefacts(Struct, frozen=True, kw_only=True):
 
     Attributes:
         files: name to content: the scenario, then the pytest file. They belong into one folder.
-        command: from within that folder.
+        command: from where the subject was named.
     """
 
     files: Mapping[str, str]
@@ -79,7 +81,7 @@ def artefacts(shrunk: Shrunk, mark: FailureMark, origin: Origin) -> Artefacts:
     """
     name = shrunk.scenario.id.rsplit("/", 1)[-1]
     file = f"{name}.yaml"
-    command = run_command(file, origin)
+    command = _run_command(Path(_without_machine(origin.folder), file).as_posix(), origin)
     return Artefacts(
         files={
             file: _scenario_file(shrunk, mark, origin, command),
@@ -96,7 +98,7 @@ def artefacts(shrunk: Shrunk, mark: FailureMark, origin: Origin) -> Artefacts:
     )
 
 
-def run_command(path: str, origin: Origin) -> str:
+def _run_command(path: str, origin: Origin) -> str:
     """Return the command line that runs the scenario file at `path`.
 
     Of a search this is a search of one run, the scenario as it is written.

@@ -55,6 +55,10 @@ _ISOLATED_CHUNK = 8
 _INLINE_CHUNK = 32
 #: The runs of each scenario that are always made twice: a share of a few runs is none at all.
 _ALWAYS_TWICE = 3
+#: Endings of runs whose process is gone, with what was drawn of their order.
+_BY_FORCE = ("watchdog", "harness_error", "escape")
+#: Reasons of inconclusive runs of a scenario that are told apart.
+_REASONS_MAX = 20
 #: Under which runs that were not the same twice are counted.
 _UNSTEADY = "UNSTEADY"
 
@@ -385,14 +389,18 @@ class _Fold:
             self._unsteady.append(tried.unsteady)
         if tried.no_result is not None:
             alike = self._no_results[place]
-            by = tried.no_result.check, tried.ending
+            # A reason may hold what is another one in each run.
+            full = len(alike) >= _REASONS_MAX
+            by = tried.no_result.check, "" if full else tried.no_result.reason
             group = alike.get(by)
             alike[by] = (
                 NoResultGroup(
                     why=tried.no_result,
                     runs=1,
                     first=number,
-                    token=token_of(self._coordinates(place, tried)),
+                    token=""
+                    if tried.ending in _BY_FORCE and tried.schedule != "fifo"
+                    else token_of(self._coordinates(place, tried)),
                 )
                 if group is None
                 else group.model_copy(update={"runs": group.runs + 1})
@@ -458,8 +466,7 @@ class _Fold:
             digest=self._digests[place],
             totals=dict(sorted(self._totals[place].items())),
             schedules=dict(sorted(self._schedules[place].items())),
-            # A time limit may come before a scenario's first run.
-            as_written=self._as_written.get(place, Verdict.INCONCLUSIVE),
+            as_written=self._as_written.get(place),
             no_results=tuple(self._no_results[place].values()),
         )
 

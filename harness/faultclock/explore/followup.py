@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from pathlib import Path
 
 from msgspec import Struct, field
 
 from faultclock.errors import HarnessError
-from faultclock.explore.artefacts import Origin, artefacts, run_command
+from faultclock.explore.artefacts import Origin, artefacts
 from faultclock.explore.divergence import divergence
 from faultclock.explore.engine import ExploreRequest
 from faultclock.explore.goal import judge_for, verdict_of
@@ -90,15 +89,14 @@ class FollowUp(Struct, frozen=True, kw_only=True):
         near = smallest.near or tuple(self._near(scenario, group, judge))
         origin = self._origin(group)
         made = artefacts(smallest.shrunk, smallest.mark, origin)
-        file, script = next(item for item in made.files.items() if item[0].endswith(".yaml"))
         # Without a folder, whoever reads the command has to store the file first.
-        command = run_command(Path(self.folder, file).as_posix(), origin)
+        script = next(text for file, text in made.files.items() if file.endswith(".yaml"))
         return Followed(
             group=group.model_copy(
                 update={
                     "shrunk": smallest.shrunk,
                     "divergence": divergence(smallest.trace, near),
-                    "command": command,
+                    "command": made.command,
                     "script": script,
                 }
             ),
@@ -181,6 +179,7 @@ class FollowUp(Struct, frozen=True, kw_only=True):
             token=group.token,
             file=self.files.get(group.scenario, ""),
             raises="" if self.request.sought is None else self.request.sought.text,
+            folder=self.folder,
         )
 
 

@@ -18,15 +18,14 @@ from faultclock.model.report.finding import Finding, Judgement, SourcePlace, Ver
 from faultclock.model.report.finding import verdict_of as verdict_of_checks
 from faultclock.model.report.wanted_exception import Sought
 from faultclock.model.trace.notes import Frame, OutputLine, RaisedError, RunNotes
-from faultclock.model.trace.trace import Trace
-from faultclock.oracle.checks.run.evidence import SPOILING, faults_met
+from faultclock.model.trace.trace import EndingReason, Trace
+from faultclock.oracle.checks.run.evidence import SPOILING, exercised, faults_met
 from faultclock.oracle.facts.history import History
 from faultclock.oracle.judge import Judge
+from faultclock.oracle.wire.stops import HANGS
 
 #: Id of the check of a search.
 CHECK = "search.exception"
-#: Id of the check that is inconclusive where a run never met a fault of its scenario.
-_UNMET = faults_met.id
 _FILE_LINE = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
 _NOTHING = RunNotes()
 
@@ -107,21 +106,33 @@ def verdict_of(findings: tuple[Finding, ...]) -> Verdict:
     return of_search[0] if of_search else verdict_of_checks(findings)
 
 
-def why_inconclusive(findings: tuple[Finding, ...]) -> NoResult | None:
+def why_inconclusive(findings: tuple[Finding, ...], ending: EndingReason) -> NoResult | None:
     """Return why a run is inconclusive; None where it has a verdict.
 
-    Of several reasons the one that tells most: that a fault was not met comes last.
+    Of several reasons the one that weighs most.
+
+    Args:
+        ending: of the run.
     """
     if verdict_of(findings) is not Verdict.INCONCLUSIVE:
         return None
     open_ = [item for item in findings if item.verdict is Verdict.INCONCLUSIVE]
     of_search = [item for item in open_ if item.check == CHECK]
-    finding = min(of_search or open_, key=lambda item: item.check == _UNMET)
+    finding = min(of_search or open_, key=lambda item: _is_not_reached(item, ending))
     return NoResult(
         check=finding.check,
         reason=finding.reason or finding.observed,
-        spoils=finding.check != _UNMET,
+        spoils=not _is_not_reached(finding, ending),
     )
+
+
+def _is_not_reached(finding: Finding, ending: EndingReason) -> bool:
+    """Return whether all that is missing is the situation that the scenario is about.
+
+    What a call leaves unshown, and what a limit cuts off, is more than that.
+    """
+    left_alone = finding.check == exercised.id and finding.call is None and ending not in HANGS
+    return left_alone or finding.check == faults_met.id
 
 
 def raised_at(finding: Finding, trace: Trace) -> str:

@@ -44,7 +44,7 @@ def outcome_of(scenario: Scenario, planned: Planned, done: Done[Any]) -> tuple[T
         tape=trace.header.tape if failed or verdict is Verdict.INCONCLUSIVE else BLANK,
         failures=marks_of(trace, judgement) if failed else (),
         unsteady=done.unsteady,
-        no_result=None if unsteady else why_inconclusive(judgement.findings),
+        no_result=None if unsteady else why_inconclusive(judgement.findings, trace.footer.ending),
     )
     return tried, reached_by(scenario, trace, judgement)
 

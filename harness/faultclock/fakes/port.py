@@ -7,7 +7,7 @@ rules of its script, says at the end which were never met, and lets the subject 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable
-from functools import partial
+from functools import partial, update_wrapper
 from typing import Any, Literal
 
 from faultclock.fakes.rules import NumberedRule, RulesMet, seal
@@ -91,13 +91,17 @@ class Port:
 
 def waiting(style: Style, begin: Callable[..., Promise]) -> Callable[..., Any]:
     """Return a function that begins something and waits for its end, in the subject's style."""
-    if style == "sync":
-        return lambda *given, **named: begin(*given, **named).wait_sync()
 
-    async def wait(*given: Any, **named: Any) -> Any:
+    def wait(*given: Any, **named: Any) -> Any:
+        return begin(*given, **named).wait_sync()
+
+    async def wait_async(*given: Any, **named: Any) -> Any:
         return await begin(*given, **named).wait_async()
 
-    return wait
+    # A subject that looks at it sees the name and the arguments of the operation.
+    operation = update_wrapper(wait if style == "sync" else wait_async, begin)
+    operation.__name__ = operation.__name__.lstrip("_")
+    return operation
 
 
 #: What a subject waits for on its own task or thread: promises, and functions of its own.

@@ -107,7 +107,13 @@ STEPS: tuple[tuple[str, ...], ...] = (
         """,
     ),
     # What `--schedule` calls fifo was called tape.
-    ("UPDATE run SET schedule = 'fifo' WHERE schedule = 'tape'",),
+    (
+        "UPDATE run SET schedule = 'fifo' WHERE schedule = 'tape'",
+        """
+        UPDATE session
+        SET settings = replace(settings, '"schedules":"tape', '"schedules":"fifo')
+        """,
+    ),
 )
 _STATE = """
 SELECT (SELECT application_id FROM pragma_application_id),

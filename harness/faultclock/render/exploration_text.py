@@ -155,7 +155,7 @@ def _explored_lines(exploration: Exploration, width: int) -> Iterator[str]:
         rows.append(
             (
                 where or row.item.scenario,
-                LOOKS[row.item.as_written].word,
+                row.as_written,
                 f"{row.runs:,}",
                 ", ".join(totals),
             )
@@ -174,7 +174,8 @@ def _no_result_lines(exploration: Exploration, width: int) -> Iterator[str]:
     for row in rows[:_NO_RESULTS_MAX]:
         yield f"inconclusive  {row.where}"
         yield from _labelled(f"{row.why.reason} ({row.why.check})", "why", width)
-        yield from _command(row.again, "again")
+        if row.again:
+            yield from _command(row.again, "again")
     if len(rows) > _NO_RESULTS_MAX:
         yield f"… and {count(len(rows) - _NO_RESULTS_MAX, 'more reason')} (--html shows all)"
 

@@ -62,6 +62,8 @@ class ScenarioRow(Struct, frozen=True, kw_only=True):
     item: ExploredScenario
     key: str
     """Of the filter: the worst that its runs came to."""
+    as_written: str
+    """What run 1 came to, in a word."""
     runs: int
     unsteady: int
     schedules: str
@@ -75,7 +77,7 @@ class NoResultRow(Struct, frozen=True, kw_only=True):
     where: str
     """The first scenario, and of how many others and runs it holds."""
     again: str
-    """The command that makes the first of these runs again."""
+    """The command that makes one of these runs again; empty where there is none."""
 
 
 class CoveredKind(Struct, frozen=True, kw_only=True):
@@ -168,7 +170,9 @@ def unproved_words(exploration: Exploration) -> tuple[str, ...]:
 
 def _why_unproved(item: ExploredScenario) -> str:
     if not sum(item.totals.values()):
-        return "the time ended before its first run"
+        return "it ended before its first run"
+    if item.as_written is None:
+        return "it ended before run 1, the scenario as it is written"
     if item.spoilt:
         return f"{count(item.spoilt, 'run')} came to no result"
     if not item.passed:
@@ -192,7 +196,7 @@ def no_result_rows(exploration: Exploration) -> tuple[NoResultRow, ...]:
 def _no_result_row(
     exploration: Exploration, why: NoResult, found: Sequence[tuple[str, NoResultGroup]]
 ) -> NoResultRow:
-    where, first = found[0]
+    where, first = next((pair for pair in found if pair[1].token), found[0])
     others = len({scenario for scenario, _ in found}) - 1
     runs = sum(group.runs for _, group in found)
     elsewhere = f" and {count(others, 'more scenario')}" if others else ""
@@ -200,7 +204,7 @@ def _no_result_row(
         why=why,
         runs=runs,
         where=f"{where}{elsewhere}, {count(runs, 'run')}",
-        again=first.again or _replay(exploration, first.token),
+        again=first.again or (first.token and _replay(exploration, first.token)),
     )
 
 
@@ -305,6 +309,7 @@ def scenario_rows(exploration: Exploration) -> tuple[ScenarioRow, ...]:
             ScenarioRow(
                 item=item,
                 key="open" if unsteady and key != "fail" else key,
+                as_written="not run" if item.as_written is None else LOOKS[item.as_written].word,
                 runs=sum(item.totals.values()),
                 unsteady=unsteady,
                 schedules=tie_words(item.schedules),

@@ -44,7 +44,7 @@ def seen_while_hardening(evidence: Evidence) -> Iterator[Objection]:
             yield Objection(
                 what="exploration", because=f"{item.spoilt} runs of {item.scenario} prove nothing"
             )
-        if not item.is_proved and not item.spoilt and item.as_written is Verdict.INCONCLUSIVE:
+        if not item.spoilt and item.as_written in (None, Verdict.INCONCLUSIVE):
             yield Objection(
                 what="exploration", because=f"{item.scenario} as it is written proves nothing"
             )

@@ -44,8 +44,8 @@ class NoResult(Value):
     """Id of the check that says so."""
     reason: str
     spoils: bool
-    """Whether passing runs beside it do not make up for it. They do for a drawn run that only met
-    no fault of the scenario."""
+    """Whether passing runs beside it do not make up for it. They do for a drawn run in which only
+    the situation of the scenario did not come about."""
 
 
 class Tried(SparseValue):
@@ -172,15 +172,16 @@ class FailureGroup(Value):
 
 
 class NoResultGroup(Value):
-    """Runs of one scenario that are inconclusive by one check and with one ending."""
+    """Runs of one scenario that are inconclusive for one reason."""
 
     why: NoResult
-    """Of the first of them."""
+    """Of the first of them. After many reasons those of one check count as one."""
     runs: int
     first: int
     """Number of the first of them."""
     token: str
-    """What leads to that run again."""
+    """What leads to that run again; empty where it was ended by force in a drawn order, of which
+    nothing is left."""
     again: str = ""
     """The command that makes that run again."""
 
@@ -197,8 +198,9 @@ class ExploredScenario(Value):
     """Runs per verdict; `UNSTEADY` counts those that were not the same twice."""
     schedules: dict[str, int]
     """Runs per kind of schedule."""
-    as_written: Verdict
-    """Of run 1, which is the scenario as it is written: nothing varied, first in first out."""
+    as_written: Verdict | None
+    """Of run 1, which is the scenario as it is written: nothing varied, first in first out. None:
+    it ended before that run."""
     no_results: tuple[NoResultGroup, ...] = ()
     """Its inconclusive runs, in the order of their first; without those that were not the same
     twice."""
@@ -220,7 +222,7 @@ class ExploredScenario(Value):
         A drawn run that never meets a fault of the scenario takes nothing away; the scenario as it
         is written has to show what it is about, and none may hang, or ask nothing.
         """
-        proves = self.as_written is not Verdict.INCONCLUSIVE
+        proves = self.as_written not in (None, Verdict.INCONCLUSIVE)
         return proves and self.passed > 0 and not self.spoilt
 
 

@@ -236,7 +236,7 @@ def crash(history: History, model: ErrorModel) -> Verdicts:
         if call.returned and any(attempt.failed for attempt in call.attempts):
             yield held(*requirements)
     for raised in raised_in(history):
-        if raised.is_of_a_decoder:
+        if raised.is_of_a_decoder or not _met_something(history, raised):
             continue
         yield held(*requirements)
         # SystemExit ends the process of the caller, which is more than a crash of the handler.
@@ -265,6 +265,13 @@ def unreadable(history: History, model: ErrorModel) -> Verdicts:
         if raised.is_of_a_decoder:
             hint = "Catch the decoder's error, and raise the client's own from it."
             yield _accident(raised, requirements, hint)
+
+
+def _met_something(history: History, raised: Raised) -> bool:
+    """Return whether a call had anything to handle: an answer, or a fault of whatever kind."""
+    before = raised.end.seq
+    fired = any(event.seq < before for event in history.of("fault.fired"))
+    return fired or bool(raised.call.attempts)
 
 
 def _accident(raised: Raised, requirements: tuple[str, ...], hint: str) -> Violation:

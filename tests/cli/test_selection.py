@@ -77,6 +77,20 @@ def test_a_selection_in_which_nothing_fits_is_refused() -> None:
     assert caught.value.hint == "selected were scenarios for provider_adapter"
 
 
+def test_a_family_of_which_nothing_fits_is_passed_over_by_name() -> None:
+    """Beside one that does: whoever named both waits for both. A pattern over all names none."""
+    found = (*FOUND, loaded("flows/one", models=("afk", "relavium")))
+    selectors = ("turns", "limits", "flows")
+    fits = fitting(found, selectors, agent(), "stud-cli")
+    chosen, others = playable(fits, selectors, agent(), found)
+    assert ids(chosen) == ["turns/one", "turns/two"]
+    assert {item.scenario: item.because for item in others} == {
+        "limits/one": "it is for role provider_adapter",
+        "flows/one": "it is for the error model afk or relavium",
+    }
+    assert playable(fits, ("*",), agent(), found)[1] == ()
+
+
 def test_one_variant_can_be_chosen() -> None:
     """By its name; a name that is not there is told with those that are."""
     scenarios = [item.scenario.model_copy(update={"variant": item.path}) for item in FOUND]

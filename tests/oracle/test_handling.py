@@ -40,6 +40,18 @@ def test_an_accident_is_a_crash_and_a_decision_is_none() -> None:
     assert verdict(built, "handler.crash") == "PASS"
 
 
+def test_what_is_raised_before_there_is_anything_to_handle_is_no_crash_of_the_handler() -> None:
+    """No answer and no failure was met; that nothing was shown is another check's."""
+    built = TraceBuilder().start().raises(error("KeyError", accident=True))
+    assert verdict(built, "handler.crash") == "NOT_APPLICABLE"
+    (exercised,) = (
+        item
+        for item in judge(common(), built.build()).findings
+        if item.check == "evidence.exercised"
+    )
+    assert exercised.reason == "it raised KeyError without a single attempt, so nothing was shown"
+
+
 def test_an_error_of_a_decoder_names_an_answer_that_cannot_be_read() -> None:
     """After a broken answer it is a warning; after a 502 with an HTML page it is a crash."""
     decoder = error("json.decoder.JSONDecodeError", accident=True)

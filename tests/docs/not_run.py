@@ -53,8 +53,7 @@ NOT_RUN: dict[tuple[str, str], str] = {
     ): _NODE,
     (
         "docs/explore.md",
-        "faultclock explore common --subject my_agent.py:agent --runs 100000 "
-        "--history all.sqlite",
+        "faultclock explore common --subject my_agent.py:agent --runs 100000 --history all.sqlite",
     ): "takes half an hour; tests/cli/test_explore.py does the same with fewer runs",
     (
         "docs/explore.md",

@@ -17,6 +17,7 @@ from faultclock.check.battery import Battery
 from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.report.finding import Finding, Report, RunReport, Verdict
 from faultclock.model.report.inferred import RetryProfile
+from faultclock.model.scenario.scenario import ASKING_ROLES
 from faultclock.oracle.judge import judge_seeds
 from faultclock.profile.infer.probes import Probe, trace_file_name
 from faultclock.profile.infer.profile import infer_profile
@@ -26,8 +27,6 @@ from faultclock.run.report import assemble, over_seeds, run_report
 from faultclock.run.suite import SuiteRequest, run_suite
 from faultclock.subjects.binding import Binding
 
-#: Roles that ask a model's provider, so there are retries to infer.
-_ASKING = ("provider_adapter", "runtime")
 #: By this header a provider asks for what no rule knows of, such as a retry after a 400.
 _OVERRIDES = "x-should-retry"
 #: Runs that hang, before the others are left out.
@@ -88,7 +87,7 @@ def make_runs(
         proved=proved,
     )
     report = run_suite(request, on_run=on_run, ends_with=_HangsTooOften())
-    if report.not_reached or not infer or binding.role not in _ASKING:
+    if report.not_reached or not infer or binding.role not in ASKING_ROLES:
         return Runs(report=_for_reading(report))
     judged: list[tuple[Done[Probe], RunReport]] = []
 

@@ -12,11 +12,10 @@ from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.report.exploration import Coverage, Reached
 from faultclock.model.report.finding import Judgement
 from faultclock.model.scenario.removable import rules_of
-from faultclock.model.scenario.scenario import Role, Scenario
+from faultclock.model.scenario.scenario import ASKING_ROLES, Role, Scenario
 from faultclock.model.trace.trace import SubjectInfo, Trace
 from faultclock.oracle.judge import CHECKS, check_infos
 
-_ASKING: tuple[Role, ...] = ("provider_adapter", "runtime")
 #: Checks that are for subjects of some roles only, by id.
 _ROLES: dict[str, tuple[Role, ...]] = {
     check.id: (check.role,) for check in CHECKS if check.role is not None
@@ -96,7 +95,7 @@ def _checks_for(model: ErrorModel, subject: SubjectInfo) -> Iterator[str]:
     for info in check_infos(model):
         roles = _ROLES.get(info.id)
         if roles is None and info.id.partition(".")[0] in _OF_A_MODEL:
-            roles = _ASKING
+            roles = ASKING_ROLES
         if info.id not in others and (roles is None or subject.role in roles):
             yield info.id
 

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.report.finding import Finding, Judgement, Verdict
+from faultclock.model.scenario.scenario import ASKING_ROLES
 from faultclock.model.trace.trace import SubjectInfo, Trace
 from faultclock.oracle.check import Check, Outcome, Verdicts, checks_in, is_a, outcome_of
 from faultclock.oracle.checks.agent import (
@@ -88,7 +89,6 @@ CHECKS: tuple[Check, ...] = (
 _OF_A_PROVIDER = (
     *("amplification", "answers", "backoff", "classification", "retries", "swallow", "wrapping"),
 )
-_ASKING_ROLES = ("provider_adapter", "runtime")
 #: Checks on answers over the network: of a model provider, or of the service behind a tool.
 _OF_ANSWERS = ("errors.apart", "handler.unreadable")
 
@@ -183,7 +183,7 @@ def _never_shown(check: Check, subject: SubjectInfo) -> str:
     """Return why no simulated run of a subject can show anything to a check that takes any."""
     if check in LOG_CHECKS:
         return "it judges logs of other systems, and this run is simulated"
-    if check.id in _OF_ANSWERS and subject.role not in (*_ASKING_ROLES, "tool"):
+    if check.id in _OF_ANSWERS and subject.role not in (*ASKING_ROLES, "tool"):
         return f"{is_a(subject.role)}: no server answers it"
     return ""
 
@@ -312,7 +312,7 @@ def _outcome(check: Check, history: History, model: ErrorModel) -> Outcome:
 
 def _why_not(check: Check, subject: SubjectInfo, model: ErrorModel) -> str:
     """Return why a check is not for a subject or a model; empty where it is."""
-    if check.id.partition(".")[0] in _OF_A_PROVIDER and subject.role not in _ASKING_ROLES:
+    if check.id.partition(".")[0] in _OF_A_PROVIDER and subject.role not in ASKING_ROLES:
         return f"the subject is a {subject.role.replace('_', ' ')}: it asks no model"
     return check.inapplicable(subject, model)
 

@@ -39,6 +39,8 @@ _ModelId = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]
 _TAKEN_HOSTS = frozenset({"api.openai.com", "localhost"})
 
 Role = Literal["provider_adapter", "runtime", "tool", "session_store", "extension"]
+#: Those whose calls are there to ask the provider.
+ASKING_ROLES: tuple[Role, ...] = ("provider_adapter", "runtime")
 
 
 class RuntimeWorld(SparseValue):

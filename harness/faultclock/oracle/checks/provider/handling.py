@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from faultclock.model.duration import format_duration
 from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.scenario.scenario import ASKING_ROLES
 from faultclock.model.secrets import SECRET, SECRET_SHAPE
 from faultclock.model.trace.trace import TraceEvent
 from faultclock.oracle.check import (
@@ -268,10 +269,13 @@ def unreadable(history: History, model: ErrorModel) -> Verdicts:
 
 
 def _met_something(history: History, raised: Raised) -> bool:
-    """Return whether a call had anything to handle: an answer, or a fault of whatever kind."""
-    before = raised.end.seq
-    fired = any(event.seq < before for event in history.of("fault.fired"))
-    return fired or bool(raised.call.attempts)
+    """Return whether a call had anything to handle: an answer, or a fault of whatever kind.
+
+    A tool, an extension and a store are given what they handle.
+    """
+    if history.trace.header.scenario.role not in ASKING_ROLES or raised.call.attempts:
+        return True
+    return any(event.seq < raised.end.seq for event in history.of("fault.fired"))
 
 
 def _accident(raised: Raised, requirements: tuple[str, ...], hint: str) -> Violation:

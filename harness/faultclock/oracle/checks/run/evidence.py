@@ -14,6 +14,7 @@ from faultclock.model.duration import SECOND_NS
 from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.report.cut_short import STILL_ANSWERED
 from faultclock.model.scenario.rule import rules_in
+from faultclock.model.scenario.scenario import ASKING_ROLES
 from faultclock.model.scenario.service_host import would_answer_in_one_line
 from faultclock.model.trace.trace import Trace, TraceEvent, TraceFooter
 from faultclock.oracle.check import Verdicts, Violation, check, held, unproven
@@ -38,9 +39,6 @@ _LIMITS = ("watchdog", "event_limit")
 STANDS = frozenset({"retries.bounded"})
 #: An answer of which something came this long before the end was still coming.
 _STILL_NS = 60 * SECOND_NS
-#: Endings that are the subject's own doing, when a call is what did not end.
-#: Roles whose calls are there to ask the provider.
-_ASKING_ROLES = ("provider_adapter", "runtime")
 #: Roles whose process may be killed and started again.
 _ROLES_WITH_LIVES = ("runtime", "session_store")
 #: What the nodes of a workflow do, beside asking the model.
@@ -232,7 +230,7 @@ def exercised(history: History, model: ErrorModel) -> Verdicts:
     """Judge that the run shows what its scenario is about."""
     if history.trace.footer.ending in HANGS:
         yield from _judge_cut(history)
-    asks = history.trace.header.scenario.role in _ASKING_ROLES
+    asks = history.trace.header.scenario.role in ASKING_ROLES
     for call in history.calls:
         if call.over is None:
             continue

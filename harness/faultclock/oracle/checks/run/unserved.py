@@ -14,6 +14,7 @@ from functools import partial
 
 from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.scenario.provider_script import ProviderScript
+from faultclock.model.scenario.scenario import ASKING_ROLES
 from faultclock.oracle.check import Violation, unproven
 from faultclock.oracle.checks.roles.executions import contract_of
 from faultclock.oracle.facts.history import History
@@ -31,7 +32,6 @@ from faultclock.oracle.wire.chain import is_degraded
 _REFUSED = 400
 #: Statuses of a path, or a method, that the API does not have.
 _UNKNOWN_PATH = (404, 405)
-_ASKING_ROLES = ("provider_adapter", "runtime")
 #: What a store is asked that shows what it has kept.
 _READS = ("read", "read_journal", "read_slot", "list_sessions")
 #: What makes a service another than usual, beside its faults, which say themselves what is unmet.
@@ -52,7 +52,7 @@ def unserved(history: History, model: ErrorModel) -> Iterator[Violation]:
     if not history.trace.is_virtual:
         return
     role = history.trace.header.scenario.role
-    if role in _ASKING_ROLES:
+    if role in ASKING_ROLES:
         yield from _refused(history)
         for call in history.calls:
             if call.is_turn and call.end is not None and call.stop is None:
@@ -63,7 +63,7 @@ def unserved(history: History, model: ErrorModel) -> Iterator[Violation]:
         yield from _never_served(history, model)
     elif role == "session_store":
         yield from _never_read(history)
-    elif role not in _ASKING_ROLES:
+    elif role not in ASKING_ROLES:
         yield from _service_left_alone(history)
         yield from _keeps_no_state(history)
 

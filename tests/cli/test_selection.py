@@ -85,8 +85,8 @@ def test_a_family_of_which_nothing_fits_is_passed_over_by_name() -> None:
     chosen, others = playable(fits, selectors, agent(), found)
     assert ids(chosen) == ["turns/one", "turns/two"]
     assert {item.scenario: item.because for item in others} == {
-        "limits/one": "it is for role provider_adapter",
-        "flows/one": "it is for the error model afk or relavium",
+        "limits/one": "for role provider_adapter",
+        "flows/one": "for the error model afk or relavium",
     }
     assert playable(fits, ("*",), agent(), found)[1] == ()
 

@@ -165,7 +165,7 @@ def _unfit(
             of = f"role {scenario.role}"
             if of_role(scenario, binding):
                 of = f"the error model {' or '.join(scenario.models)}"
-            yield PassedOver(scenario=scenario.id, because=f"it is for {of}")
+            yield PassedOver(scenario=scenario.id, because=f"for {of}")
 
 
 def of_variant(scenarios: Sequence[Scenario], variant: str | None) -> tuple[Scenario, ...]:

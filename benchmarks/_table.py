@@ -105,8 +105,12 @@ class Goal:
         figure = one.figure / found[self.against].figure if self.against else one.figure
         unit = f"times {self.against}" if self.against else one.unit
         is_met = "met" if figure <= self.most else "**missed**"
-        what = f"{self.case}, {self.name}: at most {self.most:.3g} {unit}"
-        return f"- {what}: {is_met}, {figure:.3g}"
+        what = f"{self.case}, {self.name}: at most {_short(self.most)} {unit}"
+        return f"- {what}: {is_met}, {_short(figure)}"
+
+
+def _short(figure: float) -> str:
+    return f"{figure:,.0f}" if figure >= 1_000 else f"{figure:.3g}"
 
 
 def runs_a_find(made: int, finds: int) -> float:

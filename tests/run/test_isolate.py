@@ -6,6 +6,8 @@ import itertools
 import os
 import pickle
 import signal
+import subprocess
+import sys
 import threading
 import time
 from contextlib import suppress
@@ -284,3 +286,29 @@ def test_a_person_can_interrupt_a_run_whose_main_thread_waits() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         run_isolated(interrupted, wall_limit_s=PATIENT_S)
+
+
+_INTERRUPTED_FORK = """
+import os, signal
+from faultclock.run.process.child import fork_process
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+# What comes while a fork is made is seen in the first hook after it.
+os.register_at_fork(before=lambda: os.kill(os.getpid(), signal.SIGINT))
+try:
+    process = fork_process()
+except KeyboardInterrupt:
+    try:
+        os.waitpid(-1, 0)
+    except ChildProcessError:
+        print("interrupted, and no child is left")
+else:
+    print("lost" if process else "")
+"""
+
+
+def test_an_interrupt_that_comes_amid_a_fork_is_not_lost() -> None:
+    """CPython drops what is raised in a hook of a fork, so it waits until the fork is made."""
+    command = [sys.executable, "-c", _INTERRUPTED_FORK]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("interrupted, and no child is left\n", "")

@@ -61,16 +61,33 @@ def keep_from_children(*descriptors: int) -> None:
 
 
 def fork_process() -> int:
-    """Fork as `os.fork` does, and without its warning of threads."""
+    """Fork as `os.fork` does, without its warning of threads.
+
+    Raises:
+        KeyboardInterrupt: a person interrupts; then there is no child.
+    """
     # What is not written yet would be written twice.
     _flush()
-    if sys.version_info < (3, 12):
-        return os.fork()
-    with warnings.catch_warnings():
-        # CPython warns if there are other threads. The child runs only its own code, and no
-        # thread of the parent's holds a lock that it needs.
-        warnings.simplefilter("ignore", DeprecationWarning)
-        return os.fork()
+    # Hooks run right after a fork, and CPython drops what is raised in one: a Ctrl-C would be lost.
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    process = -1
+    try:
+        with warnings.catch_warnings():
+            # CPython warns if there are other threads. The child runs only its own code, and no
+            # thread of the parent's holds a lock that it needs.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            process = os.fork()
+    finally:
+        try:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        except KeyboardInterrupt:
+            if process == 0:
+                os._exit(0)
+            if process > 0:
+                os.kill(process, signal.SIGKILL)
+                os.waitpid(process, 0)
+            raise
+    return process
 
 
 def leave(value: object) -> None:

@@ -253,6 +253,30 @@ def test_runs_that_ask_for_nothing_are_named_with_their_reason(model: ErrorModel
     assert trace.footer.digest == tried.trace_digest
 
 
+def test_of_many_reasons_the_first_are_kept_and_no_run_is_lost(model: ErrorModel) -> None:
+    """A reason may hold what is another one in each run; a report does not grow with them."""
+    scenario = small(tasks=[{"id": "ask", "prompt": "live"}])
+    ledger = Kept()
+    ledger.done = lambda *_: ()  # type: ignore[method-assign]
+    explore(asked(model, careless, scenarios=(scenario,), runs=1), ledger=ledger)
+    ((first, reached),) = ledger.batches.pop()
+    assert first.no_result is not None
+    made = [
+        first.model_copy(
+            update={
+                "number": number,
+                "no_result": first.no_result.model_copy(update={"reason": f"it raised {number}"}),
+            }
+        )
+        for number in range(1, 31)
+    ]
+    ledger.done = lambda *_: [(tried, reached) for tried in made]  # type: ignore[method-assign]
+    exploration = explore(asked(model, careless, scenarios=(scenario,), runs=30), ledger=ledger)
+    groups = exploration.scenarios[0].no_results
+    assert [group.why.reason for group in groups] == [f"it raised {at}" for at in range(1, 22)]
+    assert [group.runs for group in groups] == [1] * 20 + [10]
+
+
 @pytest.mark.parametrize(
     ("subject", "scenario"),
     [
@@ -319,6 +343,7 @@ def test_no_scenario_is_passed_for_another_one(
     )
     early = explore(in_time)
     assert [sum(item.totals.values()) for item in early.scenarios] == [1, 0]
+    assert [item.as_written for item in early.scenarios] == [Verdict.PASS, None]
     assert early.verdict is Verdict.INCONCLUSIVE
     assert explore(asked(model, good, scenarios=(plain,), runs=2)).verdict is Verdict.PASS
 

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from faultclock.explore.fingerprint import marks_of
-from faultclock.explore.goal import CHECK, SearchJudge, judge_for, verdict_of
+from faultclock.explore.goal import CHECK, SearchJudge, judge_for, verdict_of, why_inconclusive
 from faultclock.load.sought import sought_of
 from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.report.finding import Finding, Verdict
 from faultclock.model.trace.notes import Frame, OutputLine, RaisedError, RunNotes
-from faultclock.model.trace.trace import Trace
+from faultclock.model.trace.trace import EndingReason, Trace
 from tests.cli.process import process, program
 from tests.oracle.trace_builder import TraceBuilder
 
@@ -257,3 +257,26 @@ def test_a_search_that_finds_nothing_says_so(found: tuple[Path, dict[str, Any]])
     done = process(folder, "explore", *words, "--raises", "ValueError")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "no ValueError in 3 runs" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("check", "call", "ending", "spoils"),
+    [
+        ("evidence.exercised", None, "completed", False),
+        ("evidence.exercised", "ask/1", "completed", True),
+        ("evidence.exercised", None, "deadlock", True),
+        ("evidence.faults-met", None, "deadlock", False),
+        ("evidence.whole", None, "completed", True),
+    ],
+)
+def test_only_a_situation_that_does_not_come_about_takes_nothing_away(
+    check: str, call: str | None, ending: EndingReason, *, spoils: bool
+) -> None:
+    """What a call leaves unshown, and what a limit cuts off, is more than that."""
+    finding = Finding(
+        check=check, verdict=Verdict.INCONCLUSIVE, call=call, expected="it", reason="it did not"
+    )
+    why = why_inconclusive((finding,), ending)
+    assert why is not None
+    assert (why.check, why.reason, why.spoils) == (check, "it did not", spoils)
+    assert why_inconclusive((finding.model_copy(update={"verdict": Verdict.PASS}),), ending) is None

@@ -79,6 +79,7 @@ def test_each_style_has_the_functions_that_it_promises() -> None:
         store = Life(script(id="cellar"), style=style).store
         found = {inspect.iscoroutinefunction(getattr(store, name)) for name in names}
         assert found == {style == "async"}
+        assert tuple(getattr(store, name).__name__ for name in names) == names
         assert store.id == "cellar"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -130,6 +131,21 @@ def test_a_step_more_is_taken_once_and_keeps_all_rows(tmp_path: Path) -> None:
     connection.close()
     with pytest.raises(InputError, match="newer Faultclock"):
         read_history(path)
+
+
+def test_an_order_of_an_old_file_has_its_name_of_today(tmp_path: Path) -> None:
+    """It was called tape; the order of the options is that of then."""
+    path = tmp_path / "h.sqlite"
+    version_1(path)
+    connection = sqlite3.connect(path)
+    connection.execute(
+        "UPDATE session SET settings = replace(settings, 'random, pct, fifo', 'tape, random, pct')"
+    )
+    connection.commit()
+    HistoryStore(path).close()
+    ((kept,),) = connection.execute("SELECT settings FROM session").fetchall()
+    connection.close()
+    assert json.loads(kept)["options"] == {"schedules": "fifo, random, pct"}
 
 
 def test_steps_that_fail_leave_the_file_as_it_was(tmp_path: Path) -> None:

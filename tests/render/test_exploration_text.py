@@ -70,6 +70,17 @@ def test_an_exploration_without_runs_claims_nothing() -> None:
     ]
 
 
+def test_the_last_line_says_what_has_to_go_before_it_can_pass() -> None:
+    """Where more runs may be all that is missing, no reason is blamed."""
+    blamed = "  inconclusive is not a pass: the reason above has to go first"
+    spoilt = sample.exploration(scenarios=(sample.explored(sample.TWICE, INCONCLUSIVE=4),))
+    *_, last = exploration_lines(spoilt)
+    assert last == blamed
+    *_, last = exploration_lines(spoilt.model_copy(update={"complete": False}))
+    assert last == "  ended before all requested runs were made"
+    assert blamed not in lines_of("passing")
+
+
 def test_of_many_failures_the_first_are_told_and_the_rest_is_counted() -> None:
     """The reports have them all."""
     many = sample.exploration(groups=tuple(sample.group(first=number) for number in range(1, 10)))

@@ -211,8 +211,6 @@ class Exploring(Struct, kw_only=True):
             yield f"  written: {path}"
         if exploration.groups and not self.outputs.has_page:
             yield "  to see both runs side by side: --html found.html, or -o DIR for all files"
-        if exploration.verdict is Verdict.INCONCLUSIVE and exploration.complete:
-            yield "  inconclusive is not a pass: the reason above has to go first"
 
     def _session_lines(self, session: KeptSession, found: Found) -> Iterator[str]:
         before = f", {count(session.found, 'run')} of it from before" if session.found else ""

@@ -74,6 +74,8 @@ def exploration_lines(exploration: Exploration, width: int = WIDTH_MAX) -> Itera
         yield from (f"  not proved: {words}" for words in unproved_words(exploration))
     if not exploration.complete:
         yield "  ended before all requested runs were made"
+    elif exploration.verdict is Verdict.INCONCLUSIVE:
+        yield "  inconclusive is not a pass: the reason above has to go first"
 
 
 def divergence_lines(found: Divergence, width: int = WIDTH_MAX) -> list[str]:

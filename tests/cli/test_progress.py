@@ -1,15 +1,16 @@
-"""The progress bar is drawn on terminals only, and by nobody but the caller."""
+"""The progress bar is drawn on terminals only, and by nobody but the caller; a log gets lines."""
 
 from __future__ import annotations
 
 import io
 import sys
 import threading
+import time
 
 import pytest
 
 from faultclock.cli.check import watched
-from faultclock.cli.progress import progress
+from faultclock.cli.progress import bar, progress
 from faultclock.load.error_model import load_error_model
 from faultclock.model.report.finding import Verdict
 from tests.cli.reports import run
@@ -41,11 +42,26 @@ def test_a_terminal_sees_how_far_the_run_is(monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_log_file_and_a_quiet_run_see_nothing(
     monkeypatch: pytest.MonkeyPatch, stream: io.StringIO, quiet: bool
 ) -> None:
-    """Build servers keep every byte."""
+    """Build servers keep every byte, and this takes no half minute."""
     monkeypatch.setattr(sys, "stderr", stream)
     with progress(2, quiet=quiet) as on_run:
         on_run(run(Verdict.PASS))
     assert stream.getvalue() == ""
+
+
+def test_a_log_file_gets_a_line_in_half_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who reads the log of a long job sees that it goes on, and how far it is."""
+    stream, now_s = io.StringIO(), iter(range(0, 1_000, 20))
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setattr(time, "monotonic", lambda: next(now_s))
+    with progress(9, quiet=False) as on_run:
+        for _ in range(5):
+            on_run(run(Verdict.PASS))
+    with bar(None, quiet=False) as advance:
+        for doing in ("one", "two"):
+            advance(f"1,200 runs/s  {doing}")
+    told = ["2 of 9  mine/one", "4 of 9  mine/one", "2  1,200 runs/s  two"]
+    assert stream.getvalue().splitlines() == told
 
 
 def test_a_check_begins_another_bar_where_it_finds_out_what_a_target_does(

@@ -86,7 +86,7 @@ def crashed(kind: str = "KeyError", message: str = "'choices'", *behind: str) ->
     untyped = {"class": None, "code": None}
     chain = [{"type": kind, "message": message, "link": "outer", **untyped}]
     chain += [{"type": name, "message": "", "link": "cause", **untyped} for name in behind]
-    return TraceBuilder().start().raises(*chain).build()
+    return TraceBuilder().start().fails(500).raises(*chain).build()
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,8 @@ def test_an_exception_is_found_by_class_message_and_line(
     assert finding.verdict is (Verdict.FAIL if is_found else Verdict.PASS)
     if is_found:
         assert finding.call == "ask/1"
-        assert finding.events == (3,)
+        (raised,) = trace.of_kind("call.raised")
+        assert finding.events == (raised.seq,)
         assert finding.source is not None
         assert (finding.source.file, finding.source.line) == ("app/helper.py", 3)
         assert finding.observed.startswith("ask/1 raises KeyError: 'choices' at app/helper.py:3")
@@ -140,7 +141,7 @@ def test_an_exception_that_is_logged_is_found_too(
         OutputLine(at_ns=0, stream="log", text=text, call="ask/1", file="client.py", line=9)
         for text in lines
     )
-    trace = replace(TraceBuilder().start().returns().build(), notes=RunNotes(output=output))
+    trace = replace(TraceBuilder().start().good().returns().build(), notes=RunNotes(output=output))
     (finding,) = searched(model, trace, given)
     assert finding.verdict is (Verdict.FAIL if is_found else Verdict.PASS)
     if is_found:
@@ -174,6 +175,18 @@ def test_a_run_that_proves_nothing_neither_raises_nor_passes(model: ErrorModel) 
     (finding,) = searched(model, built, "KeyError")
     assert finding.verdict is Verdict.INCONCLUSIVE
     assert finding.reason
+
+
+def test_a_call_that_asks_nothing_says_nothing_of_an_exception_that_it_does_not_raise(
+    model: ErrorModel,
+) -> None:
+    """What would raise it never came; one that it does raise is found all the same."""
+    asks_nothing = {"type": "KeyError", "message": "", "link": "outer", "class": None, "code": None}
+    trace = TraceBuilder().start().raises(asks_nothing).build()
+    (finding,) = searched(model, trace, "ValueError")
+    assert finding.verdict is Verdict.INCONCLUSIVE
+    assert finding.reason == "it raised KeyError without a single attempt, so nothing was shown"
+    assert searched(model, trace, "KeyError")[0].verdict is Verdict.FAIL
 
 
 def test_the_same_exception_has_one_fingerprint_and_another_line_has_another(

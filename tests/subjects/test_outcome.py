@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import faultclock
 from faultclock.subjects.outcome import (
     CHAIN_MAX,
     MESSAGE_MAX,
@@ -187,6 +188,9 @@ def test_a_hostile_exception_is_data() -> None:
         ('File "/usr/lib/python3.11/ssl.py", line 3', 'File "…/ssl.py", line 3'),
         ("in /home/me/project/adapter.py:12", "in …/adapter.py:12"),
         ("C:\\Users\\me\\adapter.py failed", "…/adapter.py failed"),
+        ("at ask (file:///home/me/app.mjs:3:5)", "at ask (…/app.mjs:3:5)"),
+        ("at file:///C:/me/app.mjs:3:5", "at …/app.mjs:3:5"),
+        ("in /work/me/app.py and /workspaces/me/app.py", "in …/app.py and …/app.py"),
         ("https://api.openai.com/v1/chat/completions", None),
         ("with url: /v1/chat/completions (Caused by", None),
         ("a/b or c, 3/4 and 0x1f", None),
@@ -198,8 +202,9 @@ def test_messages_lose_what_differs_between_machines(text: str, expected: str | 
 
 
 def test_the_current_folder_is_a_path_wherever_it_lies() -> None:
-    """A checkout in an unusual place is known by being the current folder."""
+    """So are those that modules are imported from, such as a checkout of Faultclock."""
     assert scrub(f"in {Path.cwd()}/x/adapter.py") == "in …/adapter.py"
+    assert scrub(f"in {faultclock.__file__}") == "in …/__init__.py"
 
 
 def test_named_secrets_are_taken_out() -> None:

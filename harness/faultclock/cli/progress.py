@@ -1,4 +1,4 @@
-"""A progress bar on a terminal, and silence everywhere else.
+"""A progress bar on a terminal, and a line now and then everywhere else.
 
 The bar is drawn from the calling thread only: every run forks this process, and a drawing
 thread that holds a lock at that moment would leave it held in the child for good.
@@ -12,12 +12,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
-from faultclock.cli.say import beside, screens
+from faultclock.cli.say import beside, say, screens
 from faultclock.model.report.finding import RunReport
 from faultclock.printable import one_line
 
 #: Drawing costs about a millisecond, a run less: so not after every run.
 _PERIOD_S = 0.08
+#: Between two lines in the log of a build server: a command of seconds writes none.
+_LINE_PERIOD_S = 30.0
 
 
 @contextmanager
@@ -51,8 +53,11 @@ def bar(total: int | None, *, quiet: bool, doing: str = "running") -> Iterator[A
 
     Nothing is drawn if `quiet`.
     """
-    if quiet or not sys.stderr.isatty():
+    if quiet:
         yield _undrawn
+        return
+    if not sys.stderr.isatty():
+        yield _Lines(total)
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
@@ -85,6 +90,26 @@ def bar(total: int | None, *, quiet: bool, doing: str = "running") -> Iterator[A
                 shown.refresh()
 
         yield advance
+
+
+class _Lines:
+    """Says in a line how far it is, where there is no terminal to draw on."""
+
+    def __init__(self, total: int | None) -> None:
+        self._total = total
+        self._done = 0
+        self._said_s = time.monotonic()
+
+    def __call__(self, doing: str, *, unplanned: int = 0) -> None:
+        """Move on by one run."""
+        self._done += 1
+        if self._total is not None:
+            self._total += unplanned
+        now_s = time.monotonic()
+        if now_s - self._said_s >= _LINE_PERIOD_S:
+            self._said_s = now_s
+            of = "" if self._total is None else f" of {self._total:,}"
+            say(f"{self._done:,}{of}  {doing}", err=True)
 
 
 def _undrawn(doing: str, *, unplanned: int = 0) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct
 
 from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.paths import ELSEWHERE
 from faultclock.model.report.exploration import NoResult
 from faultclock.model.report.finding import Finding, Judgement, SourcePlace, Verdict
 from faultclock.model.report.finding import verdict_of as verdict_of_checks
@@ -63,11 +64,16 @@ class SearchJudge(Judge):
 
     def _findings(self, trace: Trace, judgement: Judgement) -> Iterator[Finding]:
         expected = f"no call raises {self._sought.text}"
-        spoilt = [
-            item.observed or item.reason
-            for item in judgement.findings
-            if item.check in SPOILING and item.verdict is Verdict.INCONCLUSIVE
-        ]
+        matches: dict[str, _Seen] = {}
+        for seen in _seen(trace):
+            if _is(seen, self._sought):
+                matches.setdefault(_key(seen), seen)
+        open_ = [item for item in judgement.findings if item.verdict is Verdict.INCONCLUSIVE]
+        spoilt = [item.observed or item.reason for item in open_ if item.check in SPOILING]
+        if not spoilt and not matches:
+            # Who asks nothing meets nothing that might raise it.
+            shows_nothing = (item for item in open_ if item.check == exercised.id and item.call)
+            spoilt = list(dict.fromkeys(item.reason for item in shows_nothing))
         if spoilt:
             yield Finding(
                 check=CHECK,
@@ -76,10 +82,6 @@ class SearchJudge(Judge):
                 reason="; ".join(spoilt),
             )
             return
-        matches: dict[str, _Seen] = {}
-        for seen in _seen(trace):
-            if _is(seen, self._sought):
-                matches.setdefault(_key(seen), seen)
         if not matches:
             yield Finding(check=CHECK, verdict=Verdict.PASS, expected=expected, judged=1)
         for seen in matches.values():
@@ -242,7 +244,7 @@ def _same_class(kind: str, sought: str) -> bool:
 
 def _same_file(file: str, sought: str) -> bool:
     """Compare the ends of two paths, as far as both are known."""
-    here, there = (path.removeprefix("…/").split("/") for path in (file, sought))
+    here, there = (path.removeprefix(ELSEWHERE).split("/") for path in (file, sought))
     shared = min(len(here), len(there))
     return here[-shared:] == there[-shared:]
 

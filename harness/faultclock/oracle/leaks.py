@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from faultclock.model.error_model.error_model import AudienceRule
+from faultclock.model.paths import ABSOLUTE_PATH, ELSEWHERE
 from faultclock.model.secrets import SECRET, SECRET_SHAPE
 
 _SHAPES: dict[str, re.Pattern[str]] = {
@@ -18,11 +19,7 @@ _SHAPES: dict[str, re.Pattern[str]] = {
         r"|^\s+at \S+ ?\(.*:\d+:\d+\)",
         re.MULTILINE,
     ),
-    "path": re.compile(
-        r"(?<![\w/.:])/(?:Applications|Library|Users|Volumes|bin|boot|dev|etc|home|lib|lib64|mnt"
-        r"|opt|private|proc|root|run|sbin|snap|srv|sys|tmp|usr|var|work|workspace)/[^\s'\"]+"
-        r"|\b[A-Za-z]:\\[^\s'\"]+|\bfile:///[^\s'\"]+|(?<!\w)…/[\w.-]+"
-    ),
+    "path": re.compile(rf"{ABSOLUTE_PATH.pattern}|(?<!\w){ELSEWHERE}[\w.-]+"),
     "class_name": re.compile(
         r"\b(?:[A-Za-z_]\w*\.)*[A-Z]\w*[a-z](?:Error|Exception|Failure|Warning)\b"
     ),

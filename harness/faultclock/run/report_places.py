@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
+from faultclock.model.paths import ELSEWHERE
 from faultclock.model.report.finding import Finding, Judgement, SourcePlace
 from faultclock.model.trace.notes import Frame, RunNotes, WaitingPlace
 from faultclock.model.trace.trace import Trace
@@ -23,7 +24,7 @@ _MOST = 0.5
 #: How a call is over. A wait that is over is not where one hangs that is not.
 _ENDS = ("call.returned", "call.raised", "call.crashed")
 #: What a frame's file begins with where it is not below the working folder: see `Frame.file`.
-_ELSEWHERE = ("…/", "faultclock/subjects/")
+_ELSEWHERE = (ELSEWHERE, "faultclock/subjects/")
 
 
 def shown_notes(notes: RunNotes | None) -> RunNotes | None:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from faultclock.model.finish_reasons import is_usual_end
+from faultclock.model.paths import paths_below, without_paths
 from faultclock.model.secrets import SECRET, without_named_secrets, without_secrets
 from faultclock.subjects.accidents import is_accident
 from faultclock.subjects.ports import Reply, RunResult
@@ -46,27 +47,9 @@ _REASON_MAX = 100
 _ADDRESS = re.compile(
     r"\b0x[0-9a-fA-F]{5,}\b|(?<=\bcancel scope )[0-9a-f]+\b|(?<![\w-])[0-9a-f]{12}(?![\w-])"
 )
-#: Roots below which files lie on POSIX machines. A URL path such as /v1/chat is none of them.
-_ROOTS = (
-    "Applications|Library|System|Users|Volumes|bin|boot|dev|etc|home|lib|lib64|media|mnt|nix|opt"
-    "|private|proc|root|run|sbin|snap|srv|sys|tmp|usr|var|workspace"
-)
-_END = r"[^\s'\"`:;,()\[\]{}<>|]*"
-
-
-def _places() -> re.Pattern[str] | None:
-    places = {sys.prefix, sys.base_prefix, str(Path.cwd()), str(Path.home())}
-    # A place directly below the root, such as /v1, could be part of a URL.
-    names = sorted((place for place in places if len(Path(place).parts) > 2), key=len, reverse=True)
-    if not names:
-        return None
-    return re.compile(rf"(?<![\w/.:])(?:{'|'.join(map(re.escape, names))})[/\\]{_END}")
-
-
-#: Where this process lives, in case that is below none of the roots. Found out once: a run must
-#: not ask the real machine for anything.
-_PLACES = _places()
-_PATH = re.compile(rf"(?<![\w/.:])/(?:{_ROOTS})/{_END}|\b[A-Za-z]:\\{_END}")
+#: Where this process lives, in case that is no usual place. Found out once: a run must not ask the
+#: real machine for anything.
+_PLACES = paths_below({sys.prefix, sys.base_prefix, str(Path.cwd()), str(Path.home()), *sys.path})
 
 
 def describe_exception(
@@ -145,13 +128,7 @@ def scrub(text: str, secrets: tuple[str, ...] = ()) -> str:
     for secret in sorted((secret for secret in secrets if secret), key=len, reverse=True):
         text = text.replace(secret, SECRET)
     text = without_named_secrets(text)
-    text = _ADDRESS.sub("0x…", text)
-    if "/" not in text and "\\" not in text:
-        # Each path has one of these.
-        return text
-    if _PLACES is not None:
-        text = _PLACES.sub(_base_name, text)
-    return _PATH.sub(_base_name, text)
+    return without_paths(without_paths(_ADDRESS.sub("0x…", text), _PLACES))
 
 
 _CAUSE, _CONTEXT, _IS_SUPPRESSED, _MEMBERS = (
@@ -258,11 +235,6 @@ def _qualified(kind: type) -> str:
     if module.startswith(_OURS):
         module = _OURS_IN_TRACES + module.removeprefix(_OURS)
     return name if module == "builtins" else f"{module}.{name}"
-
-
-def _base_name(match: re.Match[str]) -> str:
-    name = re.split(r"[/\\]", match.group().rstrip("/\\"))[-1]
-    return f"…/{name}"
 
 
 def _reply(text: Any, tool_calls: list[dict[str, str]]) -> dict[str, Any]:

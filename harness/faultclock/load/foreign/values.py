@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from decimal import ROUND_FLOOR, Context, Decimal
 from typing import Any
 
+from faultclock.model.paths import without_paths
 from faultclock.model.secrets import without_secrets
 from faultclock.model.trace.events import INT_END
 
@@ -27,11 +28,6 @@ _NUMBER = re.compile(r"-?[0-9]{1,30}(\.[0-9]{1,30})?")
 _ISO8601 = re.compile(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})[Tt ]([0-9]{2}):([0-9]{2}):([0-9]{2})(?:[.,]([0-9]{1,30}))?"
     r"(?:([Zz])|([+-])([0-9]{2}):?([0-9]{2}))"
-)
-_PATHS = re.compile(
-    r"(?<![\w/.:…])/(?:Applications|Library|Users|Volumes|bin|boot|dev|etc|home|lib|lib64|mnt"
-    r"|opt|private|proc|root|run|sbin|snap|srv|sys|tmp|usr|var|work|workspace)/[^\s'\",;:()<>]+"
-    r"|\b[A-Za-z]:\\[^\s'\",;:()<>]+|\bfile:///[^\s'\",;:()<>]+"
 )
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -119,7 +115,7 @@ def cleaned(said: Any) -> Any:
     if isinstance(said, int) and not -INT_END <= said < INT_END:
         return str(said)
     if isinstance(said, str):
-        text = without_secrets(_PATHS.sub(_base_name, _SURROGATE.sub("\ufffd", said)))
+        text = without_secrets(without_paths(_SURROGATE.sub("\ufffd", said)))
         return text if len(text) <= TEXT_MAX else f"{text[:TEXT_MAX]}…"
     return said
 
@@ -129,7 +125,3 @@ def label(said: Any) -> str:
     text = str(cleaned(said))
     shown = "".join(char if char.isprintable() else "\ufffd" for char in text)
     return shown if len(shown) <= _LABEL_MAX else f"{shown[:_LABEL_MAX]}…"
-
-
-def _base_name(match: re.Match[str]) -> str:
-    return "…/" + (re.split(r"[/\\]", match.group().rstrip("/\\"))[-1] or "…")

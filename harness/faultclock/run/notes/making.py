@@ -12,6 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 
 import faultclock
+from faultclock.model.paths import ELSEWHERE
 from faultclock.model.trace.notes import Frame, OutputLine, RaisedError, RunNotes, WaitingPlace
 from faultclock.run.notes.frames import RawFrame
 from faultclock.run.notes.output import KeptLines, RawLine
@@ -107,5 +108,5 @@ def _shown(file: str, cwd: str) -> str:
     if file.startswith(standard):
         return file.removeprefix(standard)
     if file.startswith(("/", "..")):
-        return f"…/{file.rpartition('/')[2]}"
+        return ELSEWHERE + file.rpartition("/")[2]
     return file

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from faultclock.model.paths import paths_below, without_paths
 from faultclock.run.agenda import Call
 from faultclock.run.host import plain
 from faultclock.subjects.outcome import Classify, describe_exception
@@ -75,11 +75,9 @@ def describe_returned(call: Call, value: Any) -> dict[str, Any]:
 def chain_of(error: BaseException, classify: Classify | None, folder: Path) -> list[dict[str, Any]]:
     """Return the chain of an error, with the store's folder taken out of its messages."""
     chain = describe_exception(error, classify)
-    own = re.compile(re.escape(str(folder)) + r"[^\s'\"]*")
+    own = paths_below([str(folder)])
     for link in chain:
-        link["message"] = own.sub(
-            lambda match: "…/" + match.group().rstrip("/").rpartition("/")[2], link["message"]
-        )
+        link["message"] = without_paths(link["message"], own)
     return chain
 
 

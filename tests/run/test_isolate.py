@@ -250,7 +250,7 @@ def test_results_of_runs_can_be_pickled() -> None:
 
 
 def test_a_dump_is_cut_to_what_is_the_same_on_every_machine() -> None:
-    """File names without folders, one line a thread, the running ones first."""
+    """File names without folders, one line a thread, the running ones first, and no caller."""
     dump = """Thread 0x00007f1 (most recent call first):
   File "/x/faultclock/sim/kernel/kernel.py", line 10 in _switch
   File "/x/faultclock/sim/kernel/kernel.py", line 20 in _dispatch
@@ -258,10 +258,16 @@ def test_a_dump_is_cut_to_what_is_the_same_on_every_machine() -> None:
 
 Current thread 0x00007f2 (most recent call first):
   File "/home/me/app.py", line 7 in spins
+  File "/x/faultclock/subjects/binding.py", line 156 in invoke
+  File "/x/faultclock/run/drive.py", line 180 in main
   File "/usr/lib/python3/threading.py", line 1 in run
+
+Thread 0x00007f3 (most recent call first):
+  File "/x/faultclock/run/drive.py", line 12 in main
 """
     assert in_words(stacks_in(dump)) == (
-        "thread 2 is running at app.py:7 spins <- threading.py:1 run",
+        "thread 2 is running at app.py:7 spins",
+        "thread 3 is running at drive.py:12 main",
         "thread 1 waits at app.py:5 waits",
     )
 

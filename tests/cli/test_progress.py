@@ -6,6 +6,8 @@ import io
 import sys
 import threading
 import time
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
@@ -62,6 +64,18 @@ def test_a_log_file_gets_a_line_in_half_a_minute(monkeypatch: pytest.MonkeyPatch
             advance(f"1,200 runs/s  {doing}")
     told = ["2 of 9  mine/one", "4 of 9  mine/one", "2  1,200 runs/s  two"]
     assert stream.getvalue().splitlines() == told
+
+
+def test_nobody_who_reads_the_lines_is_no_reason_to_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A full disk under the log, or a reader that is gone, costs no run."""
+    now_s = iter(range(0, 1_000, 40))
+    monkeypatch.setattr(time, "monotonic", lambda: next(now_s))
+    with Path("/dev/full").open("w") as full, progress(2, quiet=False) as on_run:
+        monkeypatch.setattr(sys, "stderr", full)
+        on_run(run(Verdict.PASS))
+        monkeypatch.undo()
+        with suppress(OSError):
+            full.close()
 
 
 def test_a_check_begins_another_bar_where_it_finds_out_what_a_target_does(

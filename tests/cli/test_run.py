@@ -313,3 +313,14 @@ def test_what_a_subject_writes_is_shown_only_where_it_is_asked_for(tmp_path: Pat
     assert [line["text"] for line in run["notes"]["output"]] == ["\x1b[31mhello"]
     shown = process(tmp_path, *words, "--show-output", "-q")
     assert f"{ONE} seed 0 | 0 s stdout: \\x1b[31mhello\n" in shown.stdout
+
+
+@pytest.mark.parametrize("closed", ["2>&-", "<&- 2>&-", "<&-"])
+def test_a_stream_that_is_closed_takes_nothing_from_the_others(tmp_path: Path, closed: str) -> None:
+    """A service manager may close what nobody reads; the next open file would take its place."""
+    command = f"{sys.executable} -m faultclock.cli run {ONE} --subject reference --json - {closed}"
+    done = subprocess.run(
+        ["sh", "-c", command], cwd=tmp_path, stdout=subprocess.PIPE, text=True, check=False
+    )
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["runs"]

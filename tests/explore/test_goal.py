@@ -175,6 +175,10 @@ def test_a_run_that_proves_nothing_neither_raises_nor_passes(model: ErrorModel) 
     (finding,) = searched(model, built, "KeyError")
     assert finding.verdict is Verdict.INCONCLUSIVE
     assert finding.reason
+    logged = OutputLine(at_ns=0, stream="log", text="KeyError: 'choices'", call="ask/1")
+    (finding,) = searched(model, replace(built, notes=RunNotes(output=(logged,))), "KeyError")
+    assert finding.verdict is Verdict.INCONCLUSIVE
+    assert finding.reason.endswith("; the log shows KeyError: 'choices' before that")
 
 
 def test_a_call_that_asks_nothing_says_nothing_of_an_exception_that_it_does_not_raise(
@@ -187,6 +191,16 @@ def test_a_call_that_asks_nothing_says_nothing_of_an_exception_that_it_does_not_
     assert finding.verdict is Verdict.INCONCLUSIVE
     assert finding.reason == "it raised KeyError without a single attempt, so nothing was shown"
     assert searched(model, trace, "KeyError")[0].verdict is Verdict.FAIL
+
+
+def test_a_call_that_does_not_end_may_still_raise_it(model: ErrorModel) -> None:
+    """Whether it waits for ever or was cut off; what it has raised before is found."""
+    trace = TraceBuilder().start().fails(500).stalls().build("virtual_time_limit")
+    (finding,) = searched(model, trace, "KeyError")
+    assert (finding.verdict, finding.reason) == (Verdict.INCONCLUSIVE, "ask/1 did not end")
+    logged = OutputLine(at_ns=0, stream="log", text="KeyError: 'choices'", call="ask/1")
+    (finding,) = searched(model, replace(trace, notes=RunNotes(output=(logged,))), "KeyError")
+    assert finding.verdict is Verdict.FAIL
 
 
 def test_the_same_exception_has_one_fingerprint_and_another_line_has_another(

@@ -15,10 +15,17 @@ from faultclock.model.paths import ABSOLUTE_PATH, paths_below, without_paths
         ('File "/usr/lib/python3.11/ssl.py", line 3', 'File "…/ssl.py", line 3'),
         ("at ask (file:///home/me/app.mjs:3:5)", "at ask (…/app.mjs:3:5)"),
         ("at file:///C:/me/app.mjs:3:5", "at …/app.mjs:3:5"),
-        ("in /work/me/app.py and /workspaces/me/app.py", "in …/app.py and …/app.py"),
+        ("in /work/me/app.py, /media/me/app.py", "in …/app.py, …/app.py"),
         ("C:\\Users\\me\\adapter.py failed", "…/adapter.py failed"),
+        ("error:/work/me/x.py at file:////srv/x.py", "error:…/x.py at …/x.py"),
+        ("PATH=/usr/bin:/home/me/bin", "PATH=…/bin:…/bin"),
         ("https://example.com/home/me and /v1/chat", "https://example.com/home/me and /v1/chat"),
-        ("…/app.py and file:/// alone", "…/app.py and file:/// alone"),
+        ("POST /media/upload, GET /run/7/steps", "POST /media/upload, GET /run/7/steps"),
+        (
+            "…/app.py and file:/// alone, /home/ or C:\\",
+            "…/app.py and file:/// alone, /home/ or C:\\",
+        ),
+        ("/home/file:///work/x", "…/file:///work/x"),
     ],
 )
 def test_a_path_loses_its_folder_and_a_url_stays(text: str, expected: str) -> None:
@@ -39,8 +46,10 @@ def test_what_was_taken_out_once_does_not_change_again(text: str, folders: list[
     [
         ("/data/me", "in /data/me/x/app.py:3", "in …/app.py:3"),
         ("/data/me", "in /data/menu/app.py", "in /data/menu/app.py"),
+        ("/data/me", "HOME=/data/me, /data/me/", "HOME=…/, …/"),
         ("/app", "in /app/x/app.py:3", "in …/app.py:3"),
-        ("/app", "GET /app/x/items", "GET /app/x/items"),
+        ("/app", "to /app/x/items, /app/v1.2/items/3.5", "to /app/x/items, /app/v1.2/items/3.5"),
+        ("/app", "in /app/.venv/app.py", "in …/app.py"),
         ("/", "GET /x/app.py", "GET /x/app.py"),
         ("", "x/app.py", "x/app.py"),
         ("me", "me/app.py", "me/app.py"),

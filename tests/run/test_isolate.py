@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ import pytest
 
 from faultclock.errors import InputError
 from faultclock.run.process import isolate
+from faultclock.run.process.child import fork_process
 from faultclock.run.process.confinement import Watch
 from faultclock.run.process.isolate import (
     Died,
@@ -311,6 +313,25 @@ except KeyboardInterrupt:
 else:
     print("lost" if process else "")
 """
+
+
+def test_an_interrupt_that_comes_before_a_fork_does_not_leave_the_signal_blocked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """CPython raises it when the signal is blocked already, and leaves it so."""
+    before, real = signal.pthread_sigmask(signal.SIG_BLOCK, ()), signal.pthread_sigmask
+
+    def raises(how: int, mask: Iterable[int]) -> set[Any]:
+        was = real(how, mask)
+        if how == signal.SIG_BLOCK and signal.SIGINT in mask:
+            raise KeyboardInterrupt
+        return was
+
+    with monkeypatch.context() as patched:
+        patched.setattr(signal, "pthread_sigmask", raises)
+        with pytest.raises(KeyboardInterrupt):
+            fork_process()
+    assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == before
 
 
 def test_an_interrupt_that_comes_amid_a_fork_is_not_lost() -> None:

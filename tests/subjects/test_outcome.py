@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import faultclock
+from faultclock.subjects.locate import locate
 from faultclock.subjects.outcome import (
     CHAIN_MAX,
     MESSAGE_MAX,
@@ -190,7 +191,7 @@ def test_a_hostile_exception_is_data() -> None:
         ("C:\\Users\\me\\adapter.py failed", "…/adapter.py failed"),
         ("at ask (file:///home/me/app.mjs:3:5)", "at ask (…/app.mjs:3:5)"),
         ("at file:///C:/me/app.mjs:3:5", "at …/app.mjs:3:5"),
-        ("in /work/me/app.py and /workspaces/me/app.py", "in …/app.py and …/app.py"),
+        ("in /work/me/app.py", "in …/app.py"),
         ("https://api.openai.com/v1/chat/completions", None),
         ("with url: /v1/chat/completions (Caused by", None),
         ("a/b or c, 3/4 and 0x1f", None),
@@ -205,6 +206,15 @@ def test_the_current_folder_is_a_path_wherever_it_lies() -> None:
     """So are those that modules are imported from, such as a checkout of Faultclock."""
     assert scrub(f"in {Path.cwd()}/x/adapter.py") == "in …/adapter.py"
     assert scrub(f"in {faultclock.__file__}") == "in …/__init__.py"
+
+
+def test_the_folder_of_a_subject_is_known_once_it_is_loaded(tmp_path: Path) -> None:
+    """Its name may be that of a person, and none of it is in the text of an error."""
+    (tmp_path / "client.py").write_text(
+        "from faultclock import provider_adapter\n\n@provider_adapter\ndef ask(request): pass\n"
+    )
+    locate(f"{tmp_path}/client.py", "ask")
+    assert scrub(f"in {tmp_path}, not {tmp_path}/client.py") == "in …/, not …/client.py"
 
 
 def test_named_secrets_are_taken_out() -> None:

@@ -175,6 +175,14 @@ def app() -> None:
 
 
 def _prepare_output() -> None:
+    for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            # It was closed, and the next file that is opened would get its number.
+            opened = os.open(os.devnull, os.O_RDWR)
+            if opened != descriptor:
+                os.dup2(opened, descriptor)
+                os.close(opened)
+            setattr(sys, name, os.fdopen(descriptor, "r" if name == "stdin" else "w"))
     for stream in (sys.stdout, sys.stderr):
         # A terminal that cannot show a symbol shows `?`; it does not stop the program.
         if hasattr(stream, "reconfigure"):

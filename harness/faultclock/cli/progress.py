@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Protocol
 
 from faultclock.cli.say import beside, say, screens
@@ -109,7 +109,9 @@ class _Lines:
         if now_s - self._said_s >= _LINE_PERIOD_S:
             self._said_s = now_s
             of = "" if self._total is None else f" of {self._total:,}"
-            say(f"{self._done:,}{of}  {doing}", err=True)
+            # Whoever reads the log may be gone, and the runs are worth more.
+            with suppress(OSError):
+                say(f"{self._done:,}{of}  {doing}", err=True)
 
 
 def _undrawn(doing: str, *, unplanned: int = 0) -> None:

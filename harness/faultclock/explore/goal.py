@@ -59,22 +59,25 @@ class SearchJudge(Judge):
         """Return the judgement of the model with what the search says at its end."""
         history = trace if isinstance(trace, History) else History(trace)
         judgement = super().judge(history)
-        found = tuple(self._findings(history.recorded, judgement))
+        found = tuple(self._findings(history, judgement))
         return judgement.model_copy(update={"findings": (*judgement.findings, *found)})
 
-    def _findings(self, trace: Trace, judgement: Judgement) -> Iterator[Finding]:
+    def _findings(self, history: History, judgement: Judgement) -> Iterator[Finding]:
         expected = f"no call raises {self._sought.text}"
         matches: dict[str, _Seen] = {}
-        for seen in _seen(trace):
+        for seen in _seen(history.recorded):
             if _is(seen, self._sought):
                 matches.setdefault(_key(seen), seen)
         open_ = [item for item in judgement.findings if item.verdict is Verdict.INCONCLUSIVE]
         spoilt = [item.observed or item.reason for item in open_ if item.check in SPOILING]
         if not spoilt and not matches:
-            # Who asks nothing meets nothing that might raise it.
+            # Who asks nothing meets nothing that might raise it; who does not end may still do so.
             shows_nothing = (item for item in open_ if item.check == exercised.id and item.call)
             spoilt = list(dict.fromkeys(item.reason for item in shows_nothing))
+            goes_on = (it for it in history.calls if not (it.over or it.crashed or it.left))
+            spoilt += [f"{call.id} did not end" for call in goes_on]
         if spoilt:
+            spoilt += [f"{_words(seen)} before that" for seen in matches.values()]
             yield Finding(
                 check=CHECK,
                 verdict=Verdict.INCONCLUSIVE,

@@ -16,34 +16,40 @@ ELSEWHERE = "…/"
 #: none of them.
 _ROOTS = (
     "Applications|Library|System|Users|Volumes|bin|boot|dev|etc|home|lib|lib64|media|mnt|nix|opt"
-    "|private|proc|root|run|sbin|snap|srv|sys|tmp|usr|var|work|workspace|workspaces"
+    "|private|proc|root|run|sbin|snap|srv|sys|tmp|usr|var|work|workspace"
 )
 #: Parts of the path of a folder directly below the root.
 _TOP_DEPTH = 2
-#: What may stand before a path: no part of a word, of a URL or of a longer path.
-_BEFORE = r"(?<![\w/.:…])"
-#: A path goes on with these characters.
-_MORE = r"[^\s'\"`:;,()\[\]{}<>|]*"
+#: What may stand before a path: no part of a word, of a URL or of a longer path, and no method of a
+#: request.
+_METHODS = ("GET", "PUT", "HEAD", "POST", "PATCH", "DELETE", "OPTIONS")
+_BEFORE = r"(?<![\w/.…])" + "".join(rf"(?<!\b{method} )" for method in _METHODS)
+#: What the name of a file begins with, and how a path goes on.
+_FIRST, _MORE = r"[^\s'\"`:;,()\[\]{}<>|/\\]", r"[^\s'\"`:;,()\[\]{}<>|]*"
 ABSOLUTE_PATH = re.compile(
-    rf"{_BEFORE}/(?:{_ROOTS})/{_MORE}|\b[A-Za-z]:\\{_MORE}"
-    rf"|\bfile:///(?=\w)(?:[A-Za-z]:)?{_MORE}"
+    rf"{_BEFORE}(?:/(?:{_ROOTS})/+|file:///+(?:[A-Za-z]:/)?){_FIRST}{_MORE}"
+    rf"|\b[A-Za-z]:\\+{_FIRST}{_MORE}"
 )
+#: Directly below the root, where a folder such as /app could be part of a URL, a file has a suffix.
+_SUFFIX = r"\.[A-Za-z]\w*(?![\w/\\.-])"
 
 
 def paths_below(folders: Iterable[str]) -> re.Pattern[str]:
-    """Return what the paths of files in these folders look like, in case those are no usual ones.
+    """Return what the paths of these folders and of files in them look like.
 
-    Directly below the root, where a folder such as /app could be part of a URL, a file has a dot.
+    They need not be such as any machine has.
 
     Args:
         folders: one that is relative, and the root, has no such files.
     """
     found: list[str] = []
-    for folder in sorted(folders, key=len, reverse=True):
+    for folder in sorted(set(folders), key=len, reverse=True):
         depth = len(PurePath(folder).parts) if PurePath(folder).is_absolute() else 0
-        if depth > 1:
-            ends = r"\.\w+" if depth == _TOP_DEPTH else ""
-            found.append(rf"{re.escape(folder)}[/\\]{_MORE}{ends}")
+        name = re.escape(folder.rstrip("/"))
+        if depth == _TOP_DEPTH:
+            found.append(rf"{name}/{_MORE}{_SUFFIX}")
+        elif depth > _TOP_DEPTH:
+            found += [rf"{name}[/\\]+{_FIRST}{_MORE}", rf"(?P<_{len(found)}>{name})/*(?![\w.-])"]
     return re.compile(rf"{_BEFORE}(?:{'|'.join(found)})" if found else r"(?!)")
 
 
@@ -64,4 +70,7 @@ def without_paths(text: str, pattern: re.Pattern[str] = ABSOLUTE_PATH) -> str:
 
 
 def _base_name(match: re.Match[str]) -> str:
+    if match.lastgroup is not None:
+        # A folder itself, whose name may be that of a person.
+        return ELSEWHERE
     return ELSEWHERE + re.split(r"[/\\]", match.group().rstrip("/\\"))[-1]

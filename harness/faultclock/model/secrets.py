@@ -19,11 +19,11 @@ HIDDEN = "<hidden>"
 #: Keys of model providers, code hosts and clouds, and bearer tokens. Each has a digit, which words
 #: such as `sk-learn-contrib` and `Bearer authentication` have not.
 SECRET_SHAPE = re.compile(
-    r"\b(?:sk|pk|rk|xai)-(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{8,}"
+    r"\b(?:sk|pk|rk|xai)-(?=[A-Za-z_-]{0,200}[0-9])[A-Za-z0-9_-]{8,}"
     r"|\b(?:ghp|gsk|hf)_[A-Za-z0-9]{20,}"
     r"|\bAIza[A-Za-z0-9_-]{20,}"
     r"|\bAKIA[A-Z0-9]{16}\b"
-    r"|\bBearer\s+(?=[A-Za-z._~+/=-]*[0-9])[A-Za-z0-9._~+/=-]{8,}"
+    r"|\bBearer\s+(?=[A-Za-z._~+/=-]{0,200}[0-9])[A-Za-z0-9._~+/=-]{8,}"
 )
 
 _WORD = r"(?:api|access)[_ -]?key|secret|password|passwd|signature|credential"

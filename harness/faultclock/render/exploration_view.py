@@ -124,7 +124,7 @@ def _search_outcome(exploration: Exploration, runs: str) -> str:
         case Verdict.PASS:
             return f"no {exploration.sought} in {runs}"
         case _:
-            return f"no {exploration.sought} in {runs}, but not all of them have a result"
+            return f"whether there is {exploration.sought} is open: not all of {runs} have a result"
 
 
 def explains(exploration: Exploration) -> str:

@@ -23,7 +23,7 @@ from msgspec import Struct, field
 from faultclock.errors import SubjectError
 from faultclock.subjects.foreign import ForeignProgram
 from faultclock.subjects.offline import LOADING_LIMIT_S, TooLongError, in_time, offline
-from faultclock.subjects.outcome import describe_exception
+from faultclock.subjects.outcome import describe_exception, lives_in
 from faultclock.subjects.source import imported_modules, place_in
 
 if TYPE_CHECKING:
@@ -217,6 +217,7 @@ def _on_path(folder: Path, *, project: bool = False) -> Iterator[None]:
     # An entry that is there already stays there: only ours are taken away again.
     last = [str(item) for item in (_project_folders(folder) if project else ())]
     last = [item for item in last if item not in sys.path]
+    lives_in(str(folder), *last)
     sys.path[:] = [str(folder), *sys.path, *last]
     importlib.invalidate_caches()
     try:

@@ -49,7 +49,16 @@ _ADDRESS = re.compile(
 )
 #: Where this process lives, in case that is no usual place. Found out once: a run must not ask the
 #: real machine for anything.
-_PLACES = paths_below({sys.prefix, sys.base_prefix, str(Path.cwd()), str(Path.home()), *sys.path})
+_folders = {sys.prefix, sys.base_prefix, str(Path.cwd()), str(Path.home()), *sys.path}
+_own_paths = paths_below(_folders)
+
+
+def lives_in(*folders: str) -> None:
+    """Take these folders for places of this process, too: a subject is imported from them."""
+    global _own_paths
+    if not _folders.issuperset(folders):
+        _folders.update(folders)
+        _own_paths = paths_below(_folders)
 
 
 def describe_exception(
@@ -128,7 +137,7 @@ def scrub(text: str, secrets: tuple[str, ...] = ()) -> str:
     for secret in sorted((secret for secret in secrets if secret), key=len, reverse=True):
         text = text.replace(secret, SECRET)
     text = without_named_secrets(text)
-    return without_paths(without_paths(_ADDRESS.sub("0x…", text), _PLACES))
+    return without_paths(without_paths(_ADDRESS.sub("0x…", text), _own_paths))
 
 
 _CAUSE, _CONTEXT, _IS_SUPPRESSED, _MEMBERS = (

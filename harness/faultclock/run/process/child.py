@@ -69,9 +69,11 @@ def fork_process() -> int:
     # What is not written yet would be written twice.
     _flush()
     # Hooks run right after a fork, and CPython drops what is raised in one: a Ctrl-C would be lost.
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, ())
     process = -1
     try:
+        # This raises what came before it, and blocks all the same.
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         with warnings.catch_warnings():
             # CPython warns if there are other threads. The child runs only its own code, and no
             # thread of the parent's holds a lock that it needs.

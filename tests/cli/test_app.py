@@ -110,7 +110,7 @@ def test_help_imports_nothing_that_takes_time() -> None:
 _SCENARIO = "rate-limits/retry-after-integer"
 _IMPORTED = {
     ("--version",): 133,
-    ("run", _SCENARIO, "--subject", "reference", "--jobs", "1", "--quiet"): 876,
+    ("run", _SCENARIO, "--subject", "reference", "--jobs", "1", "--quiet"): 877,
     ("check", "reference", "--only", _SCENARIO, "--jobs", "1", "--quiet"): 902,
 }
 #: What takes longest to import, and what of it no run can do without.

@@ -32,6 +32,8 @@ ALL = AudienceRule(
         ("cannot read /home/me/.config/key", ("an absolute path",)),
         ("cannot read C:\\Users\\me\\key", ("an absolute path",)),
         ("cannot read …/key.txt", ("an absolute path",)),
+        ("HOME=…/, as a recorder leaves it", ("an absolute path",)),
+        ("go to /home/ please, or to 3/4", ()),
         ("openai.RateLimitError: 429", ("the name of an exception class",)),
         ("a ValueError was raised", ("the name of an exception class",)),
     ],

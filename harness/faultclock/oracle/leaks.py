@@ -19,7 +19,7 @@ _SHAPES: dict[str, re.Pattern[str]] = {
         r"|^\s+at \S+ ?\(.*:\d+:\d+\)",
         re.MULTILINE,
     ),
-    "path": re.compile(rf"{ABSOLUTE_PATH.pattern}|(?<!\w){ELSEWHERE}[\w.-]+"),
+    "path": re.compile(rf"{ABSOLUTE_PATH.pattern}|(?<!\w){ELSEWHERE}"),
     "class_name": re.compile(
         r"\b(?:[A-Za-z_]\w*\.)*[A-Z]\w*[a-z](?:Error|Exception|Failure|Warning)\b"
     ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,11 @@ from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.report.finding import Finding, Verdict
 from faultclock.model.trace.notes import Frame, OutputLine, RaisedError, RunNotes
 from faultclock.model.trace.trace import EndingReason, Trace
+from faultclock.run.suite import run_one
+from faultclock.subjects.binding import Binding
 from tests.cli.process import process, program
 from tests.oracle.trace_builder import TraceBuilder
+from tests.run.conftest import shipped_scenario
 
 CLIENT = '''\
 import http.client, json
@@ -201,6 +205,16 @@ def test_a_call_that_does_not_end_may_still_raise_it(model: ErrorModel) -> None:
     logged = OutputLine(at_ns=0, stream="log", text="KeyError: 'choices'", call="ask/1")
     (finding,) = searched(model, replace(trace, notes=RunNotes(output=(logged,))), "KeyError")
     assert finding.verdict is Verdict.FAIL
+
+
+def test_a_call_that_a_crash_cuts_off_is_none_that_goes_on(
+    model: ErrorModel, bound: Callable[[str], Binding]
+) -> None:
+    """Its process is gone, and what it would have raised with it."""
+    scenario = shipped_scenario("approvals/crash-while-open")
+    trace = run_one(scenario, bound("reference-runtime"), 0, isolate=False)
+    assert trace.of_kind("process.crashed")
+    assert searched(model, trace, "KeyError")[0].verdict is Verdict.PASS
 
 
 def test_the_same_exception_has_one_fingerprint_and_another_line_has_another(

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import enum
 import hashlib
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -206,6 +209,19 @@ def test_the_current_folder_is_a_path_wherever_it_lies() -> None:
     """So are those that modules are imported from, such as a checkout of Faultclock."""
     assert scrub(f"in {Path.cwd()}/x/adapter.py") == "in …/adapter.py"
     assert scrub(f"in {faultclock.__file__}") == "in …/__init__.py"
+
+
+def test_folders_that_modules_are_imported_from_are_known() -> None:
+    """Such as a library that somebody works at, wherever it lies."""
+    code = "from faultclock.subjects.outcome import scrub; print(scrub('in /zq/own/lib/a.py'))"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(["/zq/own", *sys.path])},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "in …/a.py\n"
 
 
 def test_the_folder_of_a_subject_is_known_once_it_is_loaded(tmp_path: Path) -> None:

@@ -217,6 +217,26 @@ def test_a_call_that_a_crash_cuts_off_is_none_that_goes_on(
     assert searched(model, trace, "KeyError")[0].verdict is Verdict.PASS
 
 
+@pytest.mark.parametrize(
+    ("raised", "sought", "is_found"),
+    [
+        ("subject.client.AskFailed", "client.AskFailed", True),
+        ("subject.client.AskFailed", "subject.client.AskFailed", True),
+        ("subject.client.AskFailed", "app.web.client.AskFailed", True),
+        ("app.client.AskFailed", "client.AskFailed", True),
+        ("openai._base.RateLimitError", "openai.RateLimitError", True),
+        ("anthropic.RateLimitError", "openai.RateLimitError", False),
+        ("subject.client.AskFailed", "client.NotAsked", False),
+    ],
+)
+def test_a_class_is_known_by_its_name_in_the_program_that_it_is_part_of(
+    model: ErrorModel, raised: str, sought: str, *, is_found: bool
+) -> None:
+    """A file that is loaded by itself is a module of another name than in a log."""
+    (finding,) = searched(model, crashed(raised), sought)
+    assert finding.verdict is (Verdict.FAIL if is_found else Verdict.PASS)
+
+
 def test_the_same_exception_has_one_fingerprint_and_another_line_has_another(
     model: ErrorModel,
 ) -> None:
@@ -244,7 +264,11 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any
     words = ("scenario.yaml", "--subject", "client.py:subject", "--runs", "30", "-o", "found")
     done = process(folder, "explore", *words, "--raises", "crash.log")
     assert done.returncode == 1, done.stdout + done.stderr
-    assert f"KeyError at {PLACE} found in 30 runs, at 1 place" in done.stdout
+    exploration = json.loads((folder / "found/exploration.json").read_text("utf-8"))
+    (group,) = exploration["groups"]
+    assert 0 < group["runs"] < 30
+    told = f"KeyError at {PLACE} found in {group['runs']} of 30 runs, at 1 place"
+    assert told in done.stdout
     return folder, json.loads((folder / "found/exploration.json").read_text())
 
 

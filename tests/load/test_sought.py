@@ -94,6 +94,18 @@ def test_a_file_that_is_not_there_is_no_message_to_search_for(given: str) -> Non
         read_sought(given)
 
 
+def test_a_line_behind_the_end_of_a_file_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A search for it would find nothing, too; a file that is not here may be a library's."""
+    monkeypatch.chdir(tmp_path)
+    Path("client.py").write_text("one = 1\ntwo = 2")
+    assert read_sought("client.py:2") == Sought(file="client.py", line=2)
+    assert read_sought("openai/_client.py:9") == Sought(file="openai/_client.py", line=9)
+    with pytest.raises(InputError, match=r"client\.py:3: the file has 2 lines"):
+        read_sought("client.py:3")
+
+
 @pytest.mark.parametrize(
     "text", ["client.py:0", f"client.py:{'9' * 5_000}", "Traceback (most recent call last):"]
 )

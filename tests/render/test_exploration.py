@@ -258,10 +258,12 @@ def test_a_search_names_its_exception_and_what_a_verdict_means() -> None:
     assert "A run fails if it raises the exception" in shown
     assert "breaks the error model" not in shown
     found = sample.exploration(
-        sought="KeyError", groups=(sample.group(),), scenarios=none.scenarios
+        sought="KeyError",
+        groups=(sample.group(),),
+        scenarios=(sample.explored(sample.REFRESH, PASS=188, FAIL=12),),
     )
     shown = words_of(exploration_html(found))
-    assert "KeyError found in 200 runs, at 1 place" in shown
+    assert "KeyError found in 12 of 200 runs, at 1 place" in shown
     assert "Where it is raised" in shown
 
 

@@ -233,7 +233,7 @@ class _Progress:
         self.made += 1
         self._failed += bool(tried.failures)
         rate = self.made / max(time.perf_counter() - self._started_s, 1e-6)
-        failed = f", {self._failed} failed" if self._failed else ""
+        failed = f", {self._failed:,} failed" if self._failed else ""
         self._advance(f"{rate:,.0f} runs/s{failed}  {tried.scenario}")
 
 

@@ -29,6 +29,8 @@ from faultclock.oracle.wire.stops import HANGS
 CHECK = "search.exception"
 _FILE_LINE = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
 _NOTHING = RunNotes()
+#: What stands before the name of a module in which a subject's file is loaded.
+_LOADED = "subject."
 
 
 class _Seen(Struct, frozen=True):
@@ -236,13 +238,21 @@ def _is(seen: _Seen, sought: Sought) -> bool:
 
 
 def _same_class(kind: str, sought: str) -> bool:
-    """Compare the class, and its library where both name one: modules inside are private."""
-    if not sought:
-        return True
-    library, _, _ = kind.partition(".")
-    wanted, dot, _ = sought.partition(".")
-    same = kind.rpartition(".")[2] == sought.rpartition(".")[2]
-    return same and (not dot or "." not in kind or library == wanted)
+    """Compare the class, and its module as far as both name one.
+
+    Modules inside a library are private. A subject's own may have a longer name in the program that
+    it is part of.
+    """
+    here, there = kind.removeprefix(_LOADED), sought.removeprefix(_LOADED)
+    if here.rpartition(".")[2] != there.rpartition(".")[2]:
+        return not sought
+    return (
+        "." not in here
+        or "." not in there
+        or here.partition(".")[0] == there.partition(".")[0]
+        or here.endswith(f".{there}")
+        or there.endswith(f".{here}")
+    )
 
 
 def _same_file(file: str, sought: str) -> bool:

@@ -50,7 +50,23 @@ def read_sought(given: str) -> Sought:
             f"{given}: {what}",
             hint="name a file that holds a traceback, or the exception: --raises KeyError",
         )
-    return sought_of(given)
+    sought = sought_of(given)
+    _check_line(sought)
+    return sought
+
+
+def _check_line(sought: Sought) -> None:
+    """Raise InputError where the line is in none of the lines of a file that is here."""
+    try:
+        lines = Path(sought.file).read_bytes().count(b"\n") + 1 if sought.file else 0
+    except OSError:
+        # It may be one of a library, or lie elsewhere.
+        return
+    if sought.line > lines:
+        raise InputError(
+            f"{sought.file}:{sought.line}: the file has {lines} lines",
+            hint="name a line that is in the traceback",
+        )
 
 
 def sought_of(text: str) -> Sought:

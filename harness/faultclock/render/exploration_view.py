@@ -120,7 +120,8 @@ def _search_outcome(exploration: Exploration, runs: str) -> str:
     match exploration.verdict:
         case Verdict.FAIL:
             places = count(len(exploration.groups), "place")
-            return f"{exploration.sought} found in {runs}, at {places}"
+            raising = sum(item.totals.get(Verdict.FAIL, 0) for item in exploration.scenarios)
+            return f"{exploration.sought} found in {raising:,} of {runs}, at {places}"
         case Verdict.PASS:
             return f"no {exploration.sought} in {runs}"
         case _:

@@ -99,7 +99,7 @@ def test_a_line_behind_the_end_of_a_file_is_refused(
 ) -> None:
     """A search for it would find nothing, too; a file that is not here may be a library's."""
     monkeypatch.chdir(tmp_path)
-    Path("client.py").write_text("one = 1\ntwo = 2")
+    Path("client.py").write_text("one = 1\ntwo = 2\n")
     assert read_sought("client.py:2") == Sought(file="client.py", line=2)
     assert read_sought("openai/_client.py:9") == Sought(file="openai/_client.py", line=9)
     with pytest.raises(InputError, match=r"client\.py:3: the file has 2 lines"):

@@ -58,7 +58,7 @@ def read_sought(given: str) -> Sought:
 def _check_line(sought: Sought) -> None:
     """Raise InputError where the line is in none of the lines of a file that is here."""
     try:
-        lines = Path(sought.file).read_bytes().count(b"\n") + 1 if sought.file else 0
+        lines = len(Path(sought.file).read_bytes().splitlines()) if sought.file else 0
     except OSError:
         # It may be one of a library, or lie elsewhere.
         return

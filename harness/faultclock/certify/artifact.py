@@ -31,6 +31,7 @@ from faultclock.model.report.certificate import Artifact, ArtifactKind
 from faultclock.run.process.hosting import LostError, where_loaded
 from faultclock.run.variables import FIXED
 from faultclock.subjects.binding import Binding
+from faultclock.subjects.source import FILE_MODULE
 
 #: What a wheel of ours holds beside the package, and a checkout does not: its digests are in the
 #: requirement set.
@@ -38,8 +39,6 @@ _BUNDLED = "_bundled"
 _OURS = Path(faultclock.__file__).resolve().parent
 #: What stands before the name of a file that is below the working folder alone.
 _WORKING_FOLDER = "working-folder:"
-#: As the registry of subjects names the module of a file.
-_FILE_PREFIX = "subject."
 
 
 class LoadedFile(Struct, frozen=True, kw_only=True):
@@ -270,7 +269,7 @@ def _below(path: Path, top: Path) -> str | None:
 
 
 def _tail(name: str, path: Path) -> str:
-    if name.startswith(_FILE_PREFIX):
+    if name.startswith(FILE_MODULE):
         return path.name
     above = name.split(".")[:-1]
     if path.stem.partition(".")[0] == "__init__":
@@ -282,7 +281,7 @@ def _check_compiled(name: str, module: object, path: Path, content: bytes) -> No
     """Refuse a module that a cached file of Python's made into something else than its source."""
     spec = getattr(module, "__spec__", None)
     loader = getattr(spec, "loader", None)
-    if name.startswith(_FILE_PREFIX) or path.suffix != ".py":
+    if name.startswith(FILE_MODULE) or path.suffix != ".py":
         # Compiled by us from the bytes that were digested; or a library of machine code.
         return
     if not isinstance(loader, importlib.machinery.SourceFileLoader):

@@ -24,13 +24,12 @@ from faultclock.oracle.checks.run.evidence import SPOILING, exercised, faults_me
 from faultclock.oracle.facts.history import History
 from faultclock.oracle.judge import Judge
 from faultclock.oracle.wire.stops import HANGS
+from faultclock.subjects.source import FILE_MODULE
 
 #: Id of the check of a search.
 CHECK = "search.exception"
 _FILE_LINE = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
 _NOTHING = RunNotes()
-#: What stands before the name of a module in which a subject's file is loaded.
-_LOADED = "subject."
 
 
 class _Seen(Struct, frozen=True):
@@ -243,7 +242,7 @@ def _same_class(kind: str, sought: str) -> bool:
     Modules inside a library are private. A subject's own may have a longer name in the program that
     it is part of.
     """
-    here, there = kind.removeprefix(_LOADED), sought.removeprefix(_LOADED)
+    here, there = kind.removeprefix(FILE_MODULE), sought.removeprefix(FILE_MODULE)
     if here.rpartition(".")[2] != there.rpartition(".")[2]:
         return not sought
     return (

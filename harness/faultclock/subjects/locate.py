@@ -24,7 +24,7 @@ from faultclock.errors import SubjectError
 from faultclock.subjects.foreign import ForeignProgram
 from faultclock.subjects.offline import LOADING_LIMIT_S, TooLongError, in_time, offline
 from faultclock.subjects.outcome import describe_exception, lives_in
-from faultclock.subjects.source import imported_modules, place_in
+from faultclock.subjects.source import FILE_MODULE, imported_modules, place_in
 
 if TYPE_CHECKING:
     from faultclock.model.report.finding import SourcePlace
@@ -156,7 +156,7 @@ def _import_file(place: str) -> tuple[types.ModuleType, Path, bytes]:
         raise SubjectError(f"{place}: the name of this file is not UTF-8", hint=hint) from None
     path, source = read_file(place, (".py",))
     # The prefix keeps a file named like a library from taking that library's place.
-    module = types.ModuleType(f"subject.{path.stem}")
+    module = types.ModuleType(FILE_MODULE + path.stem)
     module.__file__ = str(path.resolve())
     with _on_path(path.resolve().parent, project=True), imported(place):
         # Compiled from the bytes that are digested; a cached .pyc could be of other ones.

@@ -12,6 +12,8 @@ from pathlib import Path
 
 from faultclock.model.report.finding import SourcePlace
 
+#: What stands before the name of a file that is loaded as a module.
+FILE_MODULE = "subject."
 #: Folders of environments, which many keep in their working folder.
 _INSTALLED = frozenset({"site-packages", "dist-packages", "node_modules"})
 

@@ -8,6 +8,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Any, NoReturn
 
 import click
@@ -175,14 +176,10 @@ def app() -> None:
 
 
 def _prepare_output() -> None:
-    for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            # It was closed, and the next file that is opened would get its number.
-            opened = os.open(os.devnull, os.O_RDWR)
-            if opened != descriptor:
-                os.dup2(opened, descriptor)
-                os.close(opened)
-            setattr(sys, name, os.fdopen(descriptor, "r" if name == "stdin" else "w"))
+            # It was closed, and the next file that is opened would get its number: this one.
+            setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115 - it stays open
     for stream in (sys.stdout, sys.stderr):
         # A terminal that cannot show a symbol shows `?`; it does not stop the program.
         if hasattr(stream, "reconfigure"):

@@ -262,6 +262,20 @@ def test_the_pytest_file_is_red_as_long_as_the_failure_is_there(
     assert "faultclock run" in str(failure.value)
 
 
+def test_the_pytest_file_says_why_the_command_did_not_run(
+    found: Smallest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python exits with 1 where Faultclock is not installed, and prints no report."""
+    (tmp_path / "faultclock.py").write_text("raise SystemExit('No module named faultclock')")
+    monkeypatch.chdir(tmp_path)
+    made = artefacts(found.shrunk, found.mark, _origin())
+    name = next(name for name in made.files if name.endswith(".py"))
+    names: dict[str, Any] = {"__file__": str(tmp_path / name)}
+    exec(compile(made.files[name], name, "exec"), names)
+    with pytest.raises(AssertionError, match="No module named faultclock"):
+        names["test_backoff_retry_after_holds"]()
+
+
 def test_the_pytest_file_is_red_for_a_subject_that_does_nothing(
     found: Smallest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -194,7 +194,7 @@ def test_a_hostile_exception_is_data() -> None:
         ("C:\\Users\\me\\adapter.py failed", "…/adapter.py failed"),
         ("at ask (file:///home/me/app.mjs:3:5)", "at ask (…/app.mjs:3:5)"),
         ("at file:///C:/me/app.mjs:3:5", "at …/app.mjs:3:5"),
-        ("in /work/me/app.py", "in …/app.py"),
+        ("in /srv/me/app.py", "in …/app.py"),
         ("https://api.openai.com/v1/chat/completions", None),
         ("with url: /v1/chat/completions (Caused by", None),
         ("a/b or c, 3/4 and 0x1f", None),

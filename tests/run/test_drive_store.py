@@ -164,13 +164,14 @@ def test_a_store_that_cannot_be_made_is_asked_nothing() -> None:
 
     class Broken(Memory):
         def __init__(self, surroundings: Any) -> None:
-            raise RuntimeError(f"no config in {surroundings.folder}")
+            folder = surroundings.folder
+            raise RuntimeError(f"no config in {folder}, {folder}/x or {folder}/x/a.json")
 
     trace = drive(Broken, scenario(LOOK))
     assert outcomes(trace) == {"start/1": "RuntimeError"}
     assert facts(trace, "call.skipped")[0]["task"] == "look"
     message = facts(trace, "call.raised")[0]["chain"][0]["message"]
-    assert message.startswith("no config in …/")
+    assert message == "no config in …/, …/x or …/a.json", "the folder has another name each time"
 
 
 def test_closing_is_asked_when_a_process_ends_in_good_order() -> None:

@@ -30,6 +30,8 @@ ABSOLUTE_PATH = re.compile(
     rf"{_BEFORE}(?:/(?:{_ROOTS})/+|file:///+(?:[A-Za-z]:/)?){_FIRST}{_MORE}"
     rf"|\b[A-Za-z]:\\+{_FIRST}{_MORE}"
 )
+#: The name of a folder that a run makes for itself, which is another one each time.
+_OF_A_RUN = re.compile(r"faultclock-[a-z]+-\d+-\w+")
 #: Directly below the root, where a folder such as /app could be part of a URL, a file has a suffix.
 _SUFFIX = r"\.[A-Za-z]\w*(?![\w/\\.-])"
 
@@ -73,4 +75,5 @@ def _base_name(match: re.Match[str]) -> str:
     if match.lastgroup is not None:
         # A folder itself, whose name may be that of a person.
         return ELSEWHERE
-    return ELSEWHERE + re.split(r"[/\\]", match.group().rstrip("/\\"))[-1]
+    name = re.split(r"[/\\]", match.group().rstrip("/\\"))[-1]
+    return ELSEWHERE if _OF_A_RUN.fullmatch(name) else ELSEWHERE + name

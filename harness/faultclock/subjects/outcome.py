@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import re
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -49,7 +50,10 @@ _ADDRESS = re.compile(
 )
 #: Where this process lives, in case that is no usual place. Found out once: a run must not ask the
 #: real machine for anything.
-_folders = {sys.prefix, sys.base_prefix, str(Path.cwd()), str(Path.home()), *sys.path}
+_folders = {
+    *(sys.prefix, sys.base_prefix, tempfile.gettempdir(), str(Path.cwd()), str(Path.home())),
+    *sys.path,
+}
 _own_paths = paths_below(_folders)
 
 

@@ -25,7 +25,6 @@ from faultclock.run.folder import edit_files, make_folder, put_files, texts_at, 
 from faultclock.run.program import Asked, Program, Setting, Step, Until
 from faultclock.run.roles.store_calls import (
     call_method,
-    chain_of,
     describe_asked,
     describe_returned,
 )
@@ -210,10 +209,6 @@ class StoreProgram(Program):
         if call.do == "restart" and call.arguments.store_id is not None:
             self.kept.store_id = call.arguments.store_id
         super().returned(call, value, **describe_returned(call, value), **facts)
-
-    def chain_of(self, call: Call, error: BaseException) -> list[dict[str, Any]]:
-        """Return the chain of what was raised, without the path of the folder."""
-        return chain_of(error, self.binding.classify, self.kept.folder)
 
 
 # ---------------------------------------------------------------------- the folder

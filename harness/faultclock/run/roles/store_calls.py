@@ -9,13 +9,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-from faultclock.model.paths import paths_below, without_paths
 from faultclock.run.agenda import Call
 from faultclock.run.host import plain
-from faultclock.subjects.outcome import Classify, describe_exception
 from faultclock.subjects.ports import Slot
 
 #: Operation to the method that it asks for; `start` and `restart` are the driver's own.
@@ -70,15 +67,6 @@ def describe_returned(call: Call, value: Any) -> dict[str, Any]:
         return nothing | _returned(call.do, value)
     except Exception as error:  # noqa: BLE001 - what a subject hands over may raise anything
         return nothing | {"found": True, "value_sha256": None, "problem": type(error).__name__}
-
-
-def chain_of(error: BaseException, classify: Classify | None, folder: Path) -> list[dict[str, Any]]:
-    """Return the chain of an error, with the store's folder taken out of its messages."""
-    chain = describe_exception(error, classify)
-    own = paths_below([str(folder)])
-    for link in chain:
-        link["message"] = without_paths(link["message"], own)
-    return chain
 
 
 def _given(call: Call, store_id: str) -> dict[str, Any]:

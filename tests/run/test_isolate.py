@@ -311,7 +311,9 @@ except KeyboardInterrupt:
     except ChildProcessError:
         print("interrupted, and no child is left")
 else:
-    print("lost" if process else "")
+    # A child that is quicker than its end says nothing.
+    if process:
+        print("lost")
 """
 
 
